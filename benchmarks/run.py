@@ -1,0 +1,361 @@
+"""Measure whole runs of hermes-sessions against limits that hold on any machine.
+
+A time in milliseconds says as much about the machine as about the program. Every case is therefore
+measured in turn with something else (A B A B …) and judged by the median of the ratios A/B. The
+usual B is the floor, `python -c "import typer, rich"`: what the program would cost if it did
+nothing. README.md beside this file says how to run it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import fcntl
+import json
+import os
+import platform
+import pty
+import shlex
+import shutil
+import sqlite3
+import struct
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import termios
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ROOT = Path(__file__).resolve().parent.parent
+TOOLS = ROOT / "tools"
+HERMES = "0.22.2"
+
+STORES = {
+    "s1k": ("--sessions", "1000", "--messages", "30000"),
+    "s10k": ("--sessions", "10000", "--messages", "500000"),
+    "s100k": ("--sessions", "100000", "--messages", "1000000"),
+}
+"""The homes measured on, by name, and the arguments of `make_large_store.py` that build them."""
+
+COMPLETE_REF = ("__complete", "ref", "2026")
+"""What the shell calls for the candidates of a REF that begins with 2026."""
+
+COLUMNS, LINES = 100, 50
+"""Size of the terminal in the pty cases; high enough that nothing is sent to a pager."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two commands of a case. `{big}` stands for the id of the biggest conversation."""
+
+    program: str  # ours, python or hermes
+    argv: tuple[str, ...]
+    store: str | None = None
+    mode: str = "pipe"  # or pty
+
+
+FLOOR = Side("python", ("-c", "import typer, rich"))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A command, what it is compared with, and how much of that it may take."""
+
+    name: str
+    ours: Side
+    limit: float
+    other: Side = FLOOR
+    memory_limit: float | None = None  # MB, peak
+
+
+LIST_10K = Side("ours", ("list",), "s10k")
+
+CASES = (
+    Case("list-1k", Side("ours", ("list",), "s1k"), 1.25),
+    Case("list-10k", LIST_10K, 1.5, memory_limit=70),
+    Case("list-terminal", Side("ours", ("list",), "s10k", "pty"), 2.1),
+    Case("which", Side("ours", ("which", "latest"), "s10k"), 1.5),
+    Case("continue", Side("ours", ("-c", "--print"), "s10k"), 1.5),
+    Case("complete-ref", Side("ours", COMPLETE_REF, "s10k"), 0.7),
+    Case("show-35k", Side("ours", ("show", "{big}"), "s10k"), 2.0),
+    Case("list-100k", Side("ours", ("list",), "s100k"), 4.0, LIST_10K),
+    Case(
+        "hermes-list",
+        Side("ours", ("list",), "s1k"),
+        1 / 6,
+        Side("hermes", ("sessions", "list"), "s1k"),
+    ),
+)
+
+
+class Unavailable(Exception):  # noqa: N818 - reads as the fact it states
+    """Something a case is measured with cannot be had here."""
+
+
+class RunFailed(Exception):  # noqa: N818
+    """A measured command ended with an error, so its time means nothing."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One finished process: wall time in seconds, peak memory in MB."""
+
+    seconds: float
+    peak: float
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a case. Times are in milliseconds, memory in MB."""
+
+    name: str
+    runs: int
+    median: float
+    fastest: float
+    slowest: float
+    other_median: float
+    ratio: float
+    limit: float
+    peak: float
+    memory_limit: float | None
+
+    @property
+    def ok(self) -> bool:
+        """Whether every limit of the case is kept."""
+        return self.ratio <= self.limit and self.peak <= (self.memory_limit or float("inf"))
+
+
+# --- One process ------------------------------------------------------------------------------
+
+
+def measure(argv: Sequence[str], env: dict[str, str], mode: str) -> Run:
+    """Run a command to its end, reading all it writes, and return what it took.
+
+    The peak counts from before the command replaced this process' image, so nothing below the size
+    of this script (some 20 MB) can be told apart.
+    """
+    reader, writer = open_terminal() if mode == "pty" else os.pipe()
+    with tempfile.TemporaryFile() as errors, open(reader, "rb", buffering=0) as output:  # noqa: PTH123
+        stdin = writer if mode == "pty" else subprocess.DEVNULL
+        stderr = writer if mode == "pty" else errors
+        start = time.perf_counter()
+        try:
+            process = subprocess.Popen(argv, stdin=stdin, stdout=writer, stderr=stderr, env=env)
+        except OSError as error:
+            message = f"cannot run {argv[0]}: {error}"
+            raise RunFailed(message) from error
+        finally:
+            os.close(writer)
+        tail = drain(output)
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - start
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            errors.seek(0)
+            said = (errors.read() or tail).decode(errors="replace").strip()
+            message = f"{shlex.join(argv)} ended with {process.returncode}: {said[-500:]}"
+            raise RunFailed(message)
+    unit = 1 if sys.platform == "darwin" else 1024  # bytes there, KiB elsewhere
+    return Run(seconds, usage.ru_maxrss * unit / 1_000_000)
+
+
+def open_terminal() -> tuple[int, int]:
+    """Return both ends of a new terminal of `COLUMNS` columns: ours and the program's."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
+    return ours, theirs
+
+
+def drain(output: IO[bytes]) -> bytes:
+    """Read to the end; return the last piece."""
+    tail = b""
+    with contextlib.suppress(OSError):  # Linux reports the end of a terminal as an error
+        while piece := output.read(65_536):
+            tail = piece
+    return tail
+
+
+# --- One case ---------------------------------------------------------------------------------
+
+
+class Bench:
+    """Knows the programs, the stores and a scratch home, and measures cases with them."""
+
+    def __init__(self, command: Sequence[str], stores: Path, scratch: Path) -> None:
+        """Measure `command` on the homes in `stores`; whatever is written goes to `scratch`."""
+        self.command = tuple(command)
+        self.stores = stores
+        self.scratch = scratch
+        self.hermes: str | None = None
+
+    def outcome(self, case: Case, runs: int) -> Outcome:
+        """Measure a case: one run of each side to warm up, then in turn."""
+        sides = [(self.argv(side), self.env(side), side.mode) for side in (case.ours, case.other)]
+        for side in sides:
+            measure(*side)
+        pairs = [tuple(measure(*side) for side in sides) for _ in range(runs)]
+        ours = [mine.seconds * 1000 for mine, _ in pairs]
+        return Outcome(
+            case.name,
+            runs,
+            median(ours),
+            min(ours),
+            max(ours),
+            median(other.seconds * 1000 for _, other in pairs),
+            median(mine.seconds / other.seconds for mine, other in pairs),
+            case.limit,
+            max(mine.peak for mine, _ in pairs),
+            case.memory_limit,
+        )
+
+    def argv(self, side: Side) -> list[str]:
+        """Return the full command of one side."""
+        programs = {"ours": self.command, "python": (sys.executable,)}
+        program = (self.hermes_program(),) if side.program == "hermes" else programs[side.program]
+        big = self.big_conversation(side.store) if side.store else ""
+        return [*program, *(part.replace("{big}", big) for part in side.argv)]
+
+    def env(self, side: Side) -> dict[str, str]:
+        """Return a small environment, the same for everybody who measures."""
+        env = {name: os.environ[name] for name in ("PATH", "TZ") if name in os.environ}
+        env |= {"HOME": str(self.scratch), "TERM": "xterm-256color", "LANG": "C.UTF-8"}
+        if side.store:
+            env["HERMES_HOME"] = str(self.home(side))
+        return env
+
+    def home(self, side: Side) -> Path:
+        """Return the home of one side, built if it is missing; Hermes gets a copy to write in."""
+        home = self.stores / str(side.store)
+        if not (home / "state.db").exists():
+            print(f"building {home} …", file=sys.stderr)
+            maker = [sys.executable, str(TOOLS / "make_large_store.py"), str(home)]
+            subprocess.run([*maker, *STORES[home.name]], stdout=subprocess.DEVNULL, check=True)
+        if side.program != "hermes":
+            return home
+        copy = self.scratch / f"hermes-{side.store}"
+        if not copy.exists():
+            shutil.copytree(home, copy)
+        return copy
+
+    def big_conversation(self, store: str) -> str:
+        """Return the id of the biggest conversation of a store."""
+        facts = self.home(Side("ours", (), store)) / "large-store.json"
+        big: str = json.loads(facts.read_text("utf-8"))["big"]["id"]
+        return big
+
+    def hermes_program(self) -> str:
+        """Return the `hermes` command of a real release, fetched if need be."""
+        if self.hermes is None:
+            fetch = [sys.executable, str(TOOLS / "hermes_peer.py"), HERMES, "--program"]
+            done = subprocess.run(fetch, capture_output=True, text=True, check=False)
+            if done.returncode != 0:
+                raise Unavailable(done.stderr.strip().removeprefix("error: "))
+            self.hermes = done.stdout.strip()
+        return self.hermes
+
+
+def compile_byte_code() -> None:
+    """Compile what is about to be imported, so that no run pays for another one's first time."""
+    places = [sysconfig.get_path("purelib"), str(ROOT / "hermes_sessions")]
+    command = [sys.executable, "-m", "compileall", "-q", *places]
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    subprocess.run(command, env=env, stdout=subprocess.DEVNULL, check=False)
+
+
+# --- The report -------------------------------------------------------------------------------
+
+HEADINGS = ("case", "median", "min", "max", "other", "ratio", "limit", "peak", "")
+
+
+def table(outcomes: Sequence[Outcome]) -> str:
+    """Return the outcomes as aligned plain text; times in ms, peak memory in MB."""
+    rows = [HEADINGS, *(cells(outcome) for outcome in outcomes)]
+    widths = [max(len(row[n]) for row in rows) for n in range(len(HEADINGS))]
+    return "\n".join(
+        "  ".join(
+            [row[0].ljust(widths[0])]
+            + [cell.rjust(width) for cell, width in zip(row[1:-1], widths[1:-1], strict=True)]
+            + [row[-1]]
+        ).rstrip()
+        for row in rows
+    )
+
+
+def cells(outcome: Outcome) -> tuple[str, ...]:
+    """Return one line of the table."""
+    limit = f" of {outcome.memory_limit:.0f}" if outcome.memory_limit else ""
+    return (
+        outcome.name,
+        f"{outcome.median:.0f}",
+        f"{outcome.fastest:.0f}",
+        f"{outcome.slowest:.0f}",
+        f"{outcome.other_median:.0f}",
+        f"{outcome.ratio:.2f}",
+        f"{outcome.limit:.2f}",
+        f"{outcome.peak:.0f}{limit}",
+        "ok" if outcome.ok else "OVER",
+    )
+
+
+def report(outcomes: Sequence[Outcome]) -> str:
+    """Return the outcomes and what they were measured on, as JSON."""
+    made_on = {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "sqlite": sqlite3.sqlite_version,
+        "processors": os.cpu_count(),
+    }
+    cases = [asdict(outcome) | {"ok": outcome.ok} for outcome in outcomes]
+    return json.dumps({"measured_on": made_on, "cases": cases}, indent=2) + "\n"
+
+
+def parse_arguments() -> argparse.Namespace:
+    """Read the command line."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    parser = argparse.ArgumentParser(description="Measure hermes-sessions against its limits.")
+    parser.add_argument("--stores", type=Path, default=cache / "hermes-sessions-benchmarks")
+    parser.add_argument("-n", "--runs", type=int, default=15, help="pairs of runs of each case")
+    parser.add_argument("--only", action="append", choices=[case.name for case in CASES])
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    parser.add_argument(
+        "--command",
+        type=shlex.split,
+        default=[str(Path(sys.executable).with_name("hermes-sessions"))],
+        help="the program to measure, if not the one installed beside this Python",
+    )
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Measure the chosen cases, print them, and tell by the exit code whether all limits hold."""
+    options = parse_arguments()
+    compile_byte_code()
+    outcomes: list[Outcome] = []
+    failed = False
+    with tempfile.TemporaryDirectory(prefix="hermes-sessions-bench-") as scratch:
+        bench = Bench(options.command, options.stores.resolve(), Path(scratch))
+        for case in CASES:
+            if options.only and case.name not in options.only:
+                continue
+            try:
+                outcomes.append(bench.outcome(case, options.runs))
+            except Unavailable as error:
+                print(f"{case.name}: skipped: {error}", file=sys.stderr)
+            except RunFailed as error:
+                failed = True
+                print(f"{case.name}: failed: {error}", file=sys.stderr)
+    print(table(outcomes))
+    if options.json:
+        options.json.write_text(report(outcomes), "utf-8")
+    return 1 if failed or not all(outcome.ok for outcome in outcomes) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Everything that speaks SQL, and the only place that knows Hermes' schema."""

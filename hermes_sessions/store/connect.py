@@ -1,0 +1,290 @@
+"""Open a store so that reading it harms nobody.
+
+Rules that every path here keeps: the connection is read-only; the journal mode is never changed;
+no side file is created in the home; the file is never opened by other means while a connection of
+this process has it (closing such a descriptor would drop SQLite's locks). A WAL store that nobody
+has open has no ``-wal``: it is read as immutable, since ``mode=ro`` would leave a ``-wal`` and a
+``-shm`` behind. A store that a crash left with a ``-wal`` or a ``-journal`` but no ``-shm`` cannot
+be read without writing beside it: it is read from a private copy.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from hermes_sessions.errors import StoreBusy, StoreDamaged, StoreMissing, UserError
+from hermes_sessions.store.schema import NEEDED, read_capabilities
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from types import TracebackType
+
+    from hermes_sessions.store.schema import Capabilities
+
+READ_TIMEOUT = 5.0
+"""Seconds a read waits for a writer that is committing (rollback journal only)."""
+
+_MAGIC = b"SQLite format 3\x00"
+_NEEDS_ROLLBACK = {"SQLITE_READONLY_ROLLBACK", "SQLITE_READONLY_RECOVERY", "SQLITE_READONLY"}
+_COPY_FIRST = "work on a copy: cp -p it (with its -wal, if any) before you try anything on it"
+
+
+class FileFacts(NamedTuple):
+    """What the header and the neighbours of a store say, read before it is opened."""
+
+    size: int
+    mtime_ns: int
+    wal_header: bool
+    wal_size: int
+    has_shm: bool
+
+    @property
+    def is_crash_leftover(self) -> bool:
+        """There is a log to be recovered, and no process that has the store open would do it."""
+        return self.wal_header and self.wal_size > 0 and not self.has_shm
+
+
+class Store:
+    """One open store: a read-only connection, what it can answer, and errors in the user's words.
+
+    Attributes:
+        path: the file the user meant (not the private copy it may be read from).
+        capabilities: what the file has.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        connection: sqlite3.Connection,
+        *,
+        cleanup: Callable[[], None] | None = None,
+    ) -> None:
+        self.path = path
+        self._connection = connection
+        self._cleanup = cleanup
+        self.capabilities: Capabilities = read_capabilities(self.rows)
+        missing = [name for name in NEEDED if name not in self.capabilities.tables]
+        if missing:
+            raise UserError(
+                f"{path} has no table {' and no table '.join(missing)}: it is no store of Hermes",
+                hint="check the path with: hermes-sessions where",
+            )
+
+    def rows(
+        self, sql: str, parameters: Mapping[str, object] | Sequence[object] = ()
+    ) -> list[tuple[object, ...]]:
+        """Run a query to its end and return its rows, so that no read stays open.
+
+        Raises:
+            StoreDamaged: the pages the query needs are malformed.
+            StoreBusy: a writer kept the file locked for READ_TIMEOUT seconds.
+        """
+        try:
+            return self._connection.execute(sql, parameters).fetchall()
+        except sqlite3.OperationalError as error:
+            if "Could not decode" not in str(error):
+                raise self._explained(error) from error
+        except sqlite3.DatabaseError as error:
+            raise self._explained(error) from error
+        return self._rows_with_broken_text(sql, parameters)
+
+    def _rows_with_broken_text(
+        self, sql: str, parameters: Mapping[str, object] | Sequence[object]
+    ) -> list[tuple[object, ...]]:
+        """Read text that is not UTF-8; slower, so only where the plain way has failed."""
+        self._connection.text_factory = lambda data: data.decode("utf-8", "replace")
+        try:
+            return self._connection.execute(sql, parameters).fetchall()
+        except sqlite3.DatabaseError as error:
+            raise self._explained(error) from error
+        finally:
+            self._connection.text_factory = str
+
+    def row(
+        self, sql: str, parameters: Mapping[str, object] | Sequence[object] = ()
+    ) -> tuple[object, ...] | None:
+        """Return the first row of a query, or None."""
+        rows = self.rows(sql, parameters)
+        return rows[0] if rows else None
+
+    def value(self, sql: str, parameters: Mapping[str, object] | Sequence[object] = ()) -> object:
+        """Return the first cell of the first row of a query, or None."""
+        row = self.row(sql, parameters)
+        return row[0] if row else None
+
+    def trace(self, report: Callable[[str], object]) -> None:
+        """Report every statement from now on."""
+        self._connection.set_trace_callback(report)
+
+    def close(self) -> None:
+        """Close the connection and forget a private copy."""
+        self._connection.close()
+        if self._cleanup:
+            self._cleanup()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _explained(self, error: sqlite3.Error) -> UserError:
+        return explain(error, self.path)
+
+
+def open_store(path: Path) -> Store:
+    """Open a store for reading.
+
+    Raises:
+        StoreMissing: there is no such file.
+        StoreDamaged: empty, not a database, or malformed in a way that shows at once.
+    """
+    facts = file_facts(path)
+    if facts.is_crash_leftover:
+        return _open_private_copy(path)
+    if not facts.wal_header or facts.wal_size:
+        return _open_or_roll_back(path)
+    store = _open_uri(path, path, "mode=ro&immutable=1")
+    if file_facts_changed(path, facts):  # a writer came in between; it has made its side files
+        store.close()
+        return _open_uri(path, path, "mode=ro")
+    return store
+
+
+def _open_or_roll_back(path: Path) -> Store:
+    """Open in place, unless a crash left a journal that must be rolled back before reading."""
+    try:
+        return _open_uri(path, path, "mode=ro")
+    except UserError as error:
+        cause = error.__cause__
+        if isinstance(cause, sqlite3.Error) and cause.sqlite_errorname in _NEEDS_ROLLBACK:
+            return _open_private_copy(path)
+        raise
+
+
+def file_facts(path: Path) -> FileFacts:
+    """Read what must be known before opening; never call this while the store is open.
+
+    Raises:
+        StoreMissing: there is no such file.
+        StoreDamaged: empty or not a database.
+    """
+    try:
+        stat = path.stat()
+        with path.open("rb") as file:
+            header = file.read(100)
+    except FileNotFoundError:
+        raise StoreMissing(f"no store at {path}") from None
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}") from None
+    if not header:
+        raise StoreDamaged(
+            f"{path} is damaged: it is empty (0 bytes)",
+            hint="look for a .bak beside it, or restore a backup",
+        )
+    if not header.startswith(_MAGIC):
+        what = "its header is all zeros" if not header.strip(b"\0") else "it is not a database"
+        raise StoreDamaged(f"{path} is damaged: {what}", hint=_COPY_FIRST)
+    return FileFacts(
+        size=stat.st_size,
+        mtime_ns=stat.st_mtime_ns,
+        wal_header=header[18] == 2 or header[19] == 2,  # noqa: PLR2004 - format of the header
+        wal_size=_size(path.with_name(path.name + "-wal")),
+        has_shm=path.with_name(path.name + "-shm").exists(),
+    )
+
+
+def file_facts_changed(path: Path, facts: FileFacts) -> bool:
+    """Tell whether somebody began to write since the facts were read (no descriptor is opened)."""
+    stat = path.stat()
+    wal = path.with_name(path.name + "-wal")
+    return (stat.st_size, stat.st_mtime_ns, _size(wal)) != (facts.size, facts.mtime_ns, 0)
+
+
+def explain(error: sqlite3.Error, path: Path) -> UserError:
+    """Say in the user's words what SQLite complains about: cause and next step (R108)."""
+    text = str(error)
+    lowered = text.lower()
+    if "malformed" in lowered or "not a database" in lowered or "vtable constructor" in lowered:
+        return StoreDamaged(f"{path} is damaged: {text}", hint=_COPY_FIRST)
+    if "locked" in lowered or "busy" in lowered:
+        return StoreBusy(
+            f"{path} is busy: another process is writing and did not finish",
+            hint="try again; hermes-sessions where shows which store this is",
+        )
+    if "locking protocol" in lowered:
+        return UserError(
+            f"{path}: SQLite cannot lock this file; its file system does not support it",
+            hint="stores do not work on NFS, SMB or WSL1 mounts: move the home to a local disk",
+        )
+    if "disk i/o" in lowered:
+        return UserError(
+            f"{path}: the disk or network mount returned an error ({text})",
+            hint="check the mount and its free space, then try again",
+        )
+    if "unable to open" in lowered or "readonly" in lowered:
+        return UserError(
+            f"{path}: SQLite cannot open it here ({text})",
+            hint="check the permissions of the file and of its directory",
+        )
+    return UserError(f"{path}: {text}")
+
+
+def _open_uri(
+    path: Path, real: Path, query: str, *, cleanup: Callable[[], None] | None = None
+) -> Store:
+    try:
+        connection = sqlite3.connect(
+            f"{real.absolute().as_uri()}?{query}",
+            uri=True,
+            timeout=READ_TIMEOUT,
+            isolation_level=None,
+        )
+    except sqlite3.Error as error:
+        raise explain(error, path) from error
+    try:
+        return Store(path, connection, cleanup=cleanup)
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _open_private_copy(path: Path) -> Store:
+    """Recover a copy, out of the home's way; the original keeps what a crash left in it."""
+    import shutil
+    import tempfile
+
+    directory = Path(tempfile.mkdtemp(prefix="hermes-sessions-"))
+
+    def forget() -> None:
+        shutil.rmtree(directory, ignore_errors=True)
+
+    try:
+        for end in ("", "-wal", "-journal"):
+            original = path.with_name(path.name + end)
+            if original.exists():
+                shutil.copyfile(original, directory / f"state.db{end}")
+        return _open_uri(path, directory / "state.db", "mode=rw", cleanup=forget)
+    except OSError as error:
+        forget()
+        raise UserError(
+            f"{path} was left by a crash and cannot be copied to be read: {error.strerror}",
+            hint="start hermes once: it recovers its store",
+        ) from None
+    except BaseException:
+        forget()
+        raise
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

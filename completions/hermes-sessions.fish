@@ -79,9 +79,12 @@ end
 
 # Print what hermes-sessions finds for a kind of value.
 function __hermes_sessions_stored
+    # an option is being typed: fish asks all the same
+    string match -qr -- '^-[^=]*$' (commandline -ct); and return
     set -l words (commandline -opc)
     set -l program $words[1]
     type -q -- $program; or set program hermes-sessions
+    type -q $program; or return
     set -e words[1]
     set -l current (__hermes_sessions_current)
     $program __complete $argv[1] "$current" -- $words 2>/dev/null

@@ -115,13 +115,18 @@ def candidates(
 def _lines(found: Iterator[Candidate]) -> Iterator[str]:
     """Write candidates; those that a shell or this encoding would garble are left out."""
     encoding = sys.stdout.encoding or "utf-8"
-    seen = set()
+    seen = {""}
     for value, description in found:
-        fits = value == neutralise(value) and not {"\n", "\t"}.intersection(value)
-        if not value or value in seen or not fits or value != _encodable(value, encoding):
+        if value in seen or not _is_fit(value) or value != _encodable(value, encoding):
             continue
         seen.add(value)
         yield f"{value}\t{_encodable(clip(one_line(description), _DESCRIPTION), encoding)}\n"
+
+
+def _is_fit(value: str) -> bool:
+    """Tell whether a value can stand on a command line: one line, and not taken for an option."""
+    is_option = value.startswith("-") and value != "-"
+    return value == neutralise(value) and not {"\n", "\t"}.intersection(value) and not is_option
 
 
 def _encodable(text: str, encoding: str) -> str:

@@ -33,6 +33,7 @@ PROGRAM = Path(sys.executable).with_name("hermes-sessions")
     ("typed", "arranged"),
     [
         (["list", "-p", "work"], ["-p", "work", "list"]),
+        (["list", "-pwork"], ["-pwork", "list"]),
         (["list", "--home=/x", "--json"], ["--home=/x", "list", "--json="]),
         (["-c"], ["resume"]),
         (["-c", "foo", "--print"], ["resume", "foo", "--print"]),

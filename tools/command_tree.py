@@ -64,9 +64,6 @@ KINDS: Final = {
 }
 """What the placeholder of a value means; with an option before it, for that option only."""
 
-CLOSED: Final = {"WHEN": ("auto", "always", "never")}
-"""Placeholders that stand for one of a few words, though their type does not say so."""
-
 
 class UnknownPlaceholder(Exception):  # noqa: N818 - reads as the fact it states
     """A parameter has a placeholder that nobody has decided about."""
@@ -260,7 +257,7 @@ def _value(parameter: Any, option: str, path: tuple[str, ...]) -> Value:  # noqa
     written = parameter.metavar or (parameter.name or "").upper()
     inner = written.strip("[]").rstrip(".…")
     placeholder = inner.removeprefix("=")
-    choices = tuple(map(str, getattr(parameter.type, "choices", ()))) or CLOSED.get(placeholder, ())
+    choices = tuple(map(str, getattr(parameter.type, "choices", ())))
     kind = KINDS.get(f"{option}{placeholder}", KINDS.get(placeholder))
     if choices:
         kind = WORDS

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from command_tree import read_tree
 from complete_bash import bash_script
@@ -16,12 +17,14 @@ from complete_fish import fish_script
 from complete_zsh import zsh_script
 from man_page import man_page
 
+if TYPE_CHECKING:
+    from command_tree import Command
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def generated_files() -> dict[str, str]:
+def generated_files(root: Command) -> dict[str, str]:
     """Return the text of every generated file by its path in the repository."""
-    root = read_tree()
     return {
         "completions/hermes-sessions.bash": bash_script(root),
         "completions/_hermes-sessions": zsh_script(root),
@@ -46,7 +49,7 @@ def main() -> int:
         "--check", action="store_true", help="change nothing; exit 1 on a difference"
     )
     options = parser.parse_args()
-    files = generated_files()
+    files = generated_files(read_tree())
     stale = drifted(ROOT, files)
     for name in stale:
         if options.check:

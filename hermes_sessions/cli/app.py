@@ -5,6 +5,7 @@ A command's module is imported when it is called, so a start pays for one comman
 
 from __future__ import annotations
 
+from enum import StrEnum
 from importlib import import_module
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -67,6 +68,22 @@ class LazyGroup(TyperGroup):
                 )
 
 
+class PlainCommand(TyperCommand):
+    """A command whose usage shows a required argument as ``REF``, as man pages do."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ANN401
+        """Drop typer's braces."""
+        return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
+
+
+class Color(StrEnum):
+    """When to colour."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
 app = typer.Typer(cls=LazyGroup, **_SETTINGS)
 
 
@@ -74,7 +91,7 @@ def build_command(name: str) -> TyperCommand:
     """Build a command of the table."""
     function = import_module(f"hermes_sessions.cli.{BY_NAME[name].module}").command
     single = typer.Typer(**_SETTINGS)
-    single.command(name, context_settings=_SETTINGS["context_settings"])(function)
+    single.command(name, cls=PlainCommand, context_settings=_SETTINGS["context_settings"])(function)
     command = typer.main.get_command(single)
     command.name = name
     return command  # type: ignore[return-value]
@@ -121,8 +138,8 @@ def root(
         str | None, typer.Option("-r", "--resume", metavar="REF", help="Same as resume REF.")
     ] = None,
     color: Annotated[
-        str, typer.Option("--color", metavar="WHEN", help="Colours: auto, always or never.")
-    ] = "auto",
+        Color, typer.Option("--color", metavar="WHEN", help="Colours: auto, always or never.")
+    ] = Color.AUTO,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No notes; errors stay.")] = False,
     debug: Annotated[
         bool, typer.Option("--debug", help="Tracebacks, timings and the SQL that ran, on stderr.")
@@ -142,8 +159,6 @@ def root(
         raise UsageProblem(
             "-c and -r stand in the place of a command", hint=f"{PROGRAM} -c [REF] [OPTIONS]"
         )
-    if color not in {"auto", "always", "never"}:
-        raise typer.BadParameter("choose auto, always or never", param_hint="--color")
     ctx.obj = ctx.obj._replace(
         profile=profile, home=home, db=db, demo=demo, color=color, quiet=quiet, debug=debug
     )

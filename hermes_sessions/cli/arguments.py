@@ -59,7 +59,10 @@ def _hoist(words: list[str]) -> tuple[list[str], list[str]]:
             position += 2
             continue
         is_global = (
-            word in _FLAGS or word.partition("=")[0] in _WITH_VALUE or (word == "-q" and not rest)
+            word in _FLAGS
+            or word.partition("=")[0] in _WITH_VALUE
+            or (word.startswith("-p") and word != "-p")  # -pNAME
+            or (word == "-q" and not rest)
         )
         (first if is_global else rest).append(word)
         position += 1

@@ -97,7 +97,7 @@ def command(
 
     \b
     Examples:
-      hermes-sessions show payments
+      hermes-sessions show "payments migration plan"
       hermes-sessions show latest --transcript
       hermes-sessions show 20261130_0902 --message 1203 --context 2
       hermes-sessions show latest -x > backfill.py

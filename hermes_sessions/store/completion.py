@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
+from hermes_sessions.errors import StoreDamaged
 from hermes_sessions.store.catalog import away_case
 from hermes_sessions.store.lookup import conversations_of
 from hermes_sessions.store.messages import load_preview
@@ -122,9 +123,16 @@ def names_of(store: Store, conversations: Iterable[Conversation]) -> dict[str, s
     titles = {str(session_id): str(title) for session_id, title in rows}
     return {
         c.id: next((titles[i] for i in reversed(c.session_ids) if i in titles), "")
-        or load_preview(store, c.session_ids)
+        or _first_words(store, c)
         for c in conversations
     }
+
+
+def _first_words(store: Store, conversation: Conversation) -> str:
+    try:
+        return load_preview(store, conversation.session_ids)
+    except StoreDamaged:  # of its messages only: the conversation can be named all the same
+        return ""
 
 
 def _ids_with_prefix(store: Store, prefix: str, view: View) -> list[str]:

@@ -59,11 +59,22 @@ class Store:
         path: Path,
         connection: sqlite3.Connection,
         *,
+        unchanged: FileFacts | None = None,
         cleanup: Callable[[], None] | None = None,
     ) -> None:
+        """Take over a connection.
+
+        Args:
+            path: the file the user meant.
+            connection: closed by ``close``.
+            unchanged: facts that hold as long as the file may be read as immutable.
+            cleanup: called after the connection is closed.
+        """
         self.path = path
         self._connection = connection
+        self._unchanged = unchanged
         self._cleanup = cleanup
+        self._report: Callable[[str], object] | None = None
         self.capabilities: Capabilities = read_capabilities(self.rows)
         missing = [name for name in NEEDED if name not in self.capabilities.tables]
         if missing:
@@ -82,25 +93,47 @@ class Store:
             StoreBusy: a writer kept the file locked for READ_TIMEOUT seconds.
         """
         try:
+            rows = self._fetch(sql, parameters)
+        except sqlite3.DatabaseError as error:
+            if not self._has_changed():
+                raise explain(error, self.path) from error
+            rows = None
+        if rows is None or self._has_changed():
+            return self._rows_with_locks(sql, parameters)
+        return rows
+
+    def _fetch(
+        self, sql: str, parameters: Mapping[str, object] | Sequence[object]
+    ) -> list[tuple[object, ...]]:
+        try:
             return self._connection.execute(sql, parameters).fetchall()
         except sqlite3.OperationalError as error:
             if "Could not decode" not in str(error):
-                raise self._explained(error) from error
-        except sqlite3.DatabaseError as error:
-            raise self._explained(error) from error
-        return self._rows_with_broken_text(sql, parameters)
-
-    def _rows_with_broken_text(
-        self, sql: str, parameters: Mapping[str, object] | Sequence[object]
-    ) -> list[tuple[object, ...]]:
-        """Read text that is not UTF-8; slower, so only where the plain way has failed."""
+                raise
+        # Some text is not UTF-8. Replacing what is broken costs a call for each cell, so it is
+        # done only where the plain way has failed.
         self._connection.text_factory = lambda data: data.decode("utf-8", "replace")
         try:
             return self._connection.execute(sql, parameters).fetchall()
-        except sqlite3.DatabaseError as error:
-            raise self._explained(error) from error
         finally:
             self._connection.text_factory = str
+
+    def _has_changed(self) -> bool:
+        """Tell whether somebody writes to a file that was opened as immutable."""
+        return self._unchanged is not None and file_facts_changed(self.path, self._unchanged)
+
+    def _rows_with_locks(
+        self, sql: str, parameters: Mapping[str, object] | Sequence[object]
+    ) -> list[tuple[object, ...]]:
+        """Go on with a connection that takes part in the locking, now that side files exist."""
+        self._connection.close()
+        self._unchanged = None
+        self._connection = _connect(self.path, self.path, "mode=ro")
+        self._connection.set_trace_callback(self._report)
+        try:
+            return self._fetch(sql, parameters)
+        except sqlite3.DatabaseError as error:
+            raise explain(error, self.path) from error
 
     def row(
         self, sql: str, parameters: Mapping[str, object] | Sequence[object] = ()
@@ -116,6 +149,7 @@ class Store:
 
     def trace(self, report: Callable[[str], object]) -> None:
         """Report every statement from now on."""
+        self._report = report
         self._connection.set_trace_callback(report)
 
     def close(self) -> None:
@@ -135,9 +169,6 @@ class Store:
     ) -> None:
         self.close()
 
-    def _explained(self, error: sqlite3.Error) -> UserError:
-        return explain(error, self.path)
-
 
 def open_store(path: Path) -> Store:
     """Open a store for reading.
@@ -151,11 +182,8 @@ def open_store(path: Path) -> Store:
         return _open_private_copy(path)
     if not facts.wal_header or facts.wal_size:
         return _open_or_roll_back(path)
-    store = _open_uri(path, path, "mode=ro&immutable=1")
-    if file_facts_changed(path, facts):  # a writer came in between; it has made its side files
-        store.close()
-        return _open_uri(path, path, "mode=ro")
-    return store
+    connection = _connect(path, path, "mode=ro&immutable=1")
+    return _own(path, connection, unchanged=facts)
 
 
 def _open_or_roll_back(path: Path) -> Store:
@@ -203,9 +231,12 @@ def file_facts(path: Path) -> FileFacts:
 
 def file_facts_changed(path: Path, facts: FileFacts) -> bool:
     """Tell whether somebody began to write since the facts were read (no descriptor is opened)."""
-    stat = path.stat()
-    wal = path.with_name(path.name + "-wal")
-    return (stat.st_size, stat.st_mtime_ns, _size(wal)) != (facts.size, facts.mtime_ns, 0)
+    try:
+        stat = path.stat()
+    except OSError:
+        return True
+    wal_size = _size(path.with_name(path.name + "-wal"))
+    return (stat.st_size, stat.st_mtime_ns, wal_size) != (facts.size, facts.mtime_ns, 0)
 
 
 def explain(error: sqlite3.Error, path: Path) -> UserError:
@@ -240,8 +271,12 @@ def explain(error: sqlite3.Error, path: Path) -> UserError:
 def _open_uri(
     path: Path, real: Path, query: str, *, cleanup: Callable[[], None] | None = None
 ) -> Store:
+    return _own(path, _connect(path, real, query), cleanup=cleanup)
+
+
+def _connect(path: Path, real: Path, query: str) -> sqlite3.Connection:
     try:
-        connection = sqlite3.connect(
+        return sqlite3.connect(
             f"{real.absolute().as_uri()}?{query}",
             uri=True,
             timeout=READ_TIMEOUT,
@@ -249,8 +284,17 @@ def _open_uri(
         )
     except sqlite3.Error as error:
         raise explain(error, path) from error
+
+
+def _own(
+    path: Path,
+    connection: sqlite3.Connection,
+    *,
+    unchanged: FileFacts | None = None,
+    cleanup: Callable[[], None] | None = None,
+) -> Store:
     try:
-        return Store(path, connection, cleanup=cleanup)
+        return Store(path, connection, unchanged=unchanged, cleanup=cleanup)
     except BaseException:
         connection.close()
         raise

@@ -13,7 +13,6 @@ import command_tree
 import generate
 from completing import (
     AWKWARD,
-    PROGRAM,
     ROOT,
     SCRIPTS,
     Bash,

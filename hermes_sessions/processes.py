@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
+import time
 from pathlib import Path
 
 
@@ -22,13 +22,42 @@ def process_exists(pid: int) -> bool:
 
 
 def process_started_at(pid: int) -> float | None:
-    """Return when a process started (epoch seconds), where ``/proc`` tells; else None."""
+    """Return when a process started (epoch seconds, to about 20 ms), or None without ``/proc``."""
+    fields = _stat_fields(pid)
+    if fields is None:
+        return None
+    booted_at = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
+    return booted_at + int(fields[_START]) / os.sysconf("SC_CLK_TCK")
+
+
+def session_leader(tty: str) -> int | None:
+    """Return the process that a terminal was opened for (its shell), or None.
+
+    Only if this process belongs to that terminal's session, and where ``/proc`` tells.
+    """
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        boot = re.search(r"^btime (\d+)$", Path("/proc/stat").read_text(), re.MULTILINE)
-        ticks_per_second = os.sysconf("SC_CLK_TCK")
-    except (OSError, ValueError, AttributeError):
+        leader = os.getsid(0)
+        device = os.stat(tty).st_rdev  # noqa: PTH116
+    except (OSError, AttributeError):
         return None
-    if boot is None or len(fields) < 20:  # noqa: PLR2004 - proc(5): starttime is field 22
+    fields = _stat_fields(leader)
+    return leader if fields and int(fields[_TTY]) == device else None
+
+
+def parent_of(pid: int) -> int | None:
+    """Return the parent of a process, or None without ``/proc``."""
+    fields = _stat_fields(pid)
+    return int(fields[_PARENT]) if fields else None
+
+
+_PARENT, _TTY, _START = 1, 4, 19
+"""Positions in ``/proc/PID/stat`` behind the name (proc(5): fields 4, 7 and 22)."""
+
+
+def _stat_fields(pid: int) -> list[str] | None:
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
         return None
-    return int(boot.group(1)) + int(fields[19]) / ticks_per_second
+    fields = text.rpartition(")")[2].split()
+    return fields if len(fields) > _START else None

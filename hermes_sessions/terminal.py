@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 
-from hermes_sessions.processes import process_started_at
+from hermes_sessions.processes import parent_of, process_started_at, session_leader
 from hermes_sessions.times import DAY, ago, sane_time
 
 if TYPE_CHECKING:
@@ -40,8 +40,6 @@ _NAMES: Final = {
     "WT_SESSION": "terminal",
 }
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
-_CLOCK_SLACK: Final = 1.0
-"""Seconds: file times are coarser than the clock that stamps a note."""
 
 
 class Terminal(NamedTuple):
@@ -49,7 +47,7 @@ class Terminal(NamedTuple):
 
     Attributes:
         tty: path of the terminal device of stdin, else of stdout; None if neither is one.
-        tty_since: when the device was made (epoch seconds), or None.
+        tty_since: when the terminal was opened (epoch seconds), or None.
         panes: the multiplexer and emulator variables that are set, in Hermes' order.
         server: what identifies the multiplexer's server, as text; "" if it is not known.
         server_since: when that server started (epoch seconds), or None.
@@ -104,8 +102,9 @@ def identify(streams: Iterable[TextIO], environ: Mapping[str, str]) -> Terminal:
     """Find out which terminal this is."""
     tty = next(filter(None, map(_tty_name, streams)), None)
     panes = tuple((name, environ[name]) for name in PANE_VARIABLES if environ.get(name))
-    server, since = _server(environ, panes[0][0]) if panes else ("", None)
-    return Terminal(tty, _device_since(tty) if tty else None, panes, server, since)
+    leader = session_leader(tty) if tty else None
+    server, since = _server(environ, panes[0][0], leader) if panes else ("", None)
+    return Terminal(tty, _opened_at(tty, leader) if tty else None, panes, server, since)
 
 
 def read_notes(home: Path, terminal: Terminal, now: float) -> tuple[list[Note], list[Rejected]]:
@@ -139,6 +138,8 @@ def write_note(home: Path, terminal: Terminal, session_id: str, cwd: str, now: f
         "server": terminal.server,
     }
     text = json.dumps(payload, separators=(",", ":"))
+    if not terminal.file_names:
+        return
     directory = home / "terminal-sessions"
     with contextlib.suppress(OSError):
         directory.mkdir(parents=True, exist_ok=True)
@@ -170,7 +171,7 @@ def _objection(
         return None
     if now - at > STALE_AFTER:
         return f"its note is older than 30 days ({ago(at, now)})"
-    if since is not None and at < since - _CLOCK_SLACK:
+    if since is not None and at < since:
         return f"its note is older than this {terminal.noun}"
     return None
 
@@ -190,36 +191,49 @@ def _tty_name(stream: TextIO) -> str | None:
         return None
 
 
-def _device_since(tty: str) -> float | None:
-    """When a terminal device was made: input and output do not change that time of a pty."""
+def _opened_at(tty: str, leader: int | None) -> float | None:
+    """When a terminal was opened: when its shell started, else when the device was last made.
+
+    The device's own time also changes with its permissions (``mesg n``), so it comes second.
+    """
+    started = process_started_at(leader) if leader else None
+    return started if started is not None else _made_at(tty)
+
+
+def _made_at(path: str) -> float | None:
+    """When a device or socket was made; input and output do not change that time."""
     try:
-        stat = os.stat(tty)  # noqa: PTH116
+        stat = os.stat(path)  # noqa: PTH116
     except OSError:
         return None
     return float(getattr(stat, "st_birthtime", stat.st_ctime))
 
 
-def _server(environ: Mapping[str, str], pane_variable: str) -> tuple[str, float | None]:
+def _server(
+    environ: Mapping[str, str], pane_variable: str, leader: int | None
+) -> tuple[str, float | None]:
     """Identify the server that hands out pane numbers, and when it started."""
     if pane_variable == "TMUX_PANE":  # TMUX = socket,server pid,session
         socket, pid, *_ = [*environ.get("TMUX", "").split(","), "", ""]
         return _process_server(socket, pid)
     if pane_variable == "ZELLIJ_PANE_ID":
-        return environ.get("ZELLIJ_SESSION_NAME", ""), None
+        # It tells its name only; but it is what has started the shell in the pane.
+        server = parent_of(leader) if leader else None
+        return _process_server(environ.get("ZELLIJ_SESSION_NAME", ""), str(server or ""))
     if pane_variable == "KITTY_WINDOW_ID":
         return _process_server("kitty", environ.get("KITTY_PID", ""))
     if pane_variable == "WEZTERM_PANE":
         socket = environ.get("WEZTERM_UNIX_SOCKET", "")
-        return socket, _device_since(socket) if socket else None
+        return socket, _made_at(socket) if socket else None
     return "", None  # the variable itself is unique
 
 
 def _process_server(name: str, pid: str) -> tuple[str, float | None]:
     if not pid.isdecimal():
-        return name, _device_since(name) if name.startswith("/") else None
+        return name, _made_at(name) if name.startswith("/") else None
     since = process_started_at(int(pid))
     if since is None and name.startswith("/"):
-        since = _device_since(name)  # macOS: the socket is as old as its server
+        since = _made_at(name)  # macOS: the socket is as old as its server
     return f"{name},{pid}", since
 
 

@@ -4,41 +4,47 @@ from __future__ import annotations
 
 import shlex
 import subprocess
-from typing import IO, TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterable, Mapping
 
     from hermes_sessions.context import Env
 
 
-def page(env: Env, write: Callable[[IO[str]], None]) -> None:
-    """Run ``write`` with a stream: the pager's input on a terminal, else stdout.
+def page(env: Env, text: Iterable[str]) -> None:
+    """Write text to a pager on a terminal, else to stdout.
 
     ``HERMES_SESSIONS_PAGER``, then ``PAGER``, names it; ``cat`` or an empty value means none.
     ``less`` gets the options git gives it, so that a short text needs no key to leave.
     """
     command = env.environ.get("HERMES_SESSIONS_PAGER", env.environ.get("PAGER", "less"))
-    if not env.is_terminal or command.strip() in {"", "cat"}:
-        write(env.stdout)
+    pager = None
+    if env.is_terminal and command.strip() not in {"", "cat"}:
+        pager = _start(command, env.environ)
+    if pager is None or pager.stdin is None:
+        for part in text:
+            env.write(part)
         return
-    environ = {"LESS": "FRX", "LV": "-c", "LESSCHARSET": "utf-8", **env.environ}
     try:
-        pager = subprocess.Popen(  # noqa: S603 - the user's own choice, without a shell
-            shlex.split(command), stdin=subprocess.PIPE, text=True, encoding="utf-8", env=environ
+        with suppress(BrokenPipeError, KeyboardInterrupt):  # the reader has seen enough
+            for part in text:
+                pager.stdin.write(part)
+    finally:
+        with suppress(BrokenPipeError):
+            pager.stdin.close()
+        _wait(pager)
+
+
+def _start(command: str, environ: Mapping[str, str]) -> subprocess.Popen[str] | None:
+    variables = {"LESS": "FRX", "LV": "-c", "LESSCHARSET": "utf-8", **environ}
+    try:
+        return subprocess.Popen(  # noqa: S603 - the user's own choice, without a shell
+            shlex.split(command), stdin=subprocess.PIPE, text=True, encoding="utf-8", env=variables
         )
     except (OSError, ValueError):
-        write(env.stdout)
-        return
-    stream = pager.stdin
-    try:
-        if stream is not None:
-            write(stream)
-            stream.close()
-    except (BrokenPipeError, KeyboardInterrupt):  # the reader has seen enough
-        pass
-    finally:
-        _wait(pager)
+        return None
 
 
 def _wait(pager: subprocess.Popen[str]) -> None:

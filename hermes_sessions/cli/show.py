@@ -182,14 +182,14 @@ def _show_messages(env: Env, request: Request) -> int:
         messages = _load_messages(place, found.conversation, request)
     note_move(env, found)
     prepared = blocks(messages, unfold=request.message is not None)
-    if not env.is_terminal:
-        for line in plain_transcript(prepared):
-            env.write(line)
-        return ExitCode.OK
-    from hermes_sessions.cli.pager import page
-    from hermes_sessions.render.conversation import print_transcript
+    if env.is_terminal:
+        from hermes_sessions.cli.pager import page
+        from hermes_sessions.render.conversation import terminal_transcript
 
-    page(env, lambda stream: print_transcript(env, prepared, stream, markdown=not request.raw))
+        page(env, terminal_transcript(env, prepared, markdown=not request.raw))
+        return ExitCode.OK
+    for line in plain_transcript(prepared):
+        env.write(line)
     return ExitCode.OK
 
 

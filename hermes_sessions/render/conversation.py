@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.console import Group
+from rich.console import Console, Group
 from rich.markdown import Markdown
 from rich.panel import Panel
 from rich.rule import Rule
@@ -17,7 +17,7 @@ from hermes_sessions.render.sheet import SPEAKERS, headline
 from hermes_sessions.text import one_line, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import IO
 
     from hermes_sessions.context import Env
@@ -76,25 +76,21 @@ def _entry(entry: Entry, *, is_last: bool) -> tuple[Text, Text]:
     return Text(SPEAKERS[entry.role], _STYLES[entry.role]), body
 
 
-def print_transcript(
-    env: Env, prepared: Iterable[Block], stream: IO[str], *, markdown: bool
-) -> None:
-    """Print a transcript; answers as Markdown if wanted, tool calls folded."""
-    console = make_console(env._replace(color=_forced(env)), stream)
+def terminal_transcript(env: Env, prepared: Iterable[Block], *, markdown: bool) -> Iterator[str]:
+    """Write a transcript for a terminal or its pager, a message at a time."""
+    console = make_console(env)
     for block in prepared:
-        if block.role == "tool" and not block.text:
-            for line in block.folded:
-                console.print(Text(f"  {line}", DIM))
-            continue
+        with console.capture() as written:
+            _print_block(console, block, markdown=markdown)
+        yield written.get()
+
+
+def _print_block(console: Console, block: Block, *, markdown: bool) -> None:
+    if block.text or block.role != "tool":
         style = _STYLES.get(block.role, "bold")
         console.print(Rule(Text(block.head, style), align="left", style=DIM))
-        if block.text:
-            is_markdown = markdown and block.role == "assistant"
-            console.print(Markdown(block.text) if is_markdown else Text(block.text))
-        for line in block.folded:
-            console.print(Text(f"  {line}", DIM))
-
-
-def _forced(env: Env) -> str:
-    """Colour for the pager as for the terminal it shows on."""
-    return "always" if env.colored(env.stdout) else "never"
+    if block.text:
+        is_markdown = markdown and block.role == "assistant"
+        console.print(Markdown(block.text) if is_markdown else Text(block.text))
+    for line in block.folded:
+        console.print(Text(f"  {line}", DIM))

@@ -329,7 +329,8 @@ def test_a_recycled_terminal_does_not_inherit_the_note_of_hermes(desk: Desk) -> 
 
 def test_a_terminal_recycled_at_once_does_not_inherit_the_note_of_hermes(desk: Desk) -> None:
     pane = desk.open()
-    desk.write_note(tty_note(pane.tty), BUILD_LOG, time.time())
+    # The system tells the start of a process to a hundredth of a second.
+    desk.write_note(tty_note(pane.tty), BUILD_LOG, time.time() - 0.1)
     reopened(desk, pane).run("hermes-sessions -c")
     assert desk.resumed == [NEWEST]
 

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
     from hermes_sessions.store.schema import Capabilities
 
+_ATTEMPTS = 5
+"""Times that a query is run anew because the file changed under it."""
+
 READ_TIMEOUT = 5.0
 """Seconds a read waits for a writer that is committing (rollback journal only)."""
 
@@ -92,15 +95,19 @@ class Store:
             StoreDamaged: the pages the query needs are malformed.
             StoreBusy: a writer kept the file locked for READ_TIMEOUT seconds.
         """
-        try:
-            rows = self._fetch(sql, parameters)
-        except sqlite3.DatabaseError as error:
-            if not self._has_changed():
-                raise explain(error, self.path) from error
-            rows = None
-        if rows is None or self._has_changed():
-            return self._rows_with_locks(sql, parameters)
-        return rows
+        for _ in range(_ATTEMPTS):
+            try:
+                rows = self._fetch(sql, parameters)
+            except sqlite3.DatabaseError as error:
+                if not self._has_changed():
+                    raise explain(error, self.path) from error
+            else:
+                if not self._has_changed():
+                    return rows
+            self._reopen()
+        raise StoreBusy(
+            f"{self.path} changes faster than it can be read", hint="try again in a moment"
+        )
 
     def _fetch(
         self, sql: str, parameters: Mapping[str, object] | Sequence[object]
@@ -122,18 +129,11 @@ class Store:
         """Tell whether somebody writes to a file that was opened as immutable."""
         return self._unchanged is not None and file_facts_changed(self.path, self._unchanged)
 
-    def _rows_with_locks(
-        self, sql: str, parameters: Mapping[str, object] | Sequence[object]
-    ) -> list[tuple[object, ...]]:
-        """Go on with a connection that takes part in the locking, now that side files exist."""
+    def _reopen(self) -> None:
+        """Open again what somebody has written to: with locks while they have it open."""
         self._connection.close()
-        self._unchanged = None
-        self._connection = _connect(self.path, self.path, "mode=ro")
+        self._connection, self._unchanged = _connect_in_place(self.path, file_facts(self.path))
         self._connection.set_trace_callback(self._report)
-        try:
-            return self._fetch(sql, parameters)
-        except sqlite3.DatabaseError as error:
-            raise explain(error, self.path) from error
 
     def row(
         self, sql: str, parameters: Mapping[str, object] | Sequence[object] = ()
@@ -180,17 +180,10 @@ def open_store(path: Path) -> Store:
     facts = file_facts(path)
     if facts.is_crash_leftover:
         return _open_private_copy(path)
-    if not facts.wal_header or facts.wal_size:
-        return _open_or_roll_back(path)
-    connection = _connect(path, path, "mode=ro&immutable=1")
-    return _own(path, connection, unchanged=facts)
-
-
-def _open_or_roll_back(path: Path) -> Store:
-    """Open in place, unless a crash left a journal that must be rolled back before reading."""
+    connection, unchanged = _connect_in_place(path, facts)
     try:
-        return _open_uri(path, path, "mode=ro")
-    except UserError as error:
+        return _own(path, connection, unchanged=unchanged)
+    except UserError as error:  # a crash left a journal that must be rolled back before reading
         cause = error.__cause__
         if isinstance(cause, sqlite3.Error) and cause.sqlite_errorname in _NEEDS_ROLLBACK:
             return _open_private_copy(path)
@@ -268,10 +261,11 @@ def explain(error: sqlite3.Error, path: Path) -> UserError:
     return UserError(f"{path}: {text}")
 
 
-def _open_uri(
-    path: Path, real: Path, query: str, *, cleanup: Callable[[], None] | None = None
-) -> Store:
-    return _own(path, _connect(path, real, query), cleanup=cleanup)
+def _connect_in_place(path: Path, facts: FileFacts) -> tuple[sqlite3.Connection, FileFacts | None]:
+    """Connect to the file itself; the facts come back if they must hold for what is read."""
+    if facts.wal_header and not facts.wal_size:
+        return _connect(path, path, "mode=ro&immutable=1"), facts
+    return _connect(path, path, "mode=ro"), None
 
 
 def _connect(path: Path, real: Path, query: str) -> sqlite3.Connection:
@@ -315,7 +309,8 @@ def _open_private_copy(path: Path) -> Store:
             original = path.with_name(path.name + end)
             if original.exists():
                 shutil.copyfile(original, directory / f"state.db{end}")
-        return _open_uri(path, directory / "state.db", "mode=rw", cleanup=forget)
+        connection = _connect(path, directory / "state.db", "mode=rw")
+        return _own(path, connection, cleanup=forget)
     except OSError as error:
         forget()
         raise UserError(

@@ -10,7 +10,7 @@ _hermes_sessions_enter() {
     commands='' options='' arguments='' filtered='' passes_on=''
     case $1 in
     '')
-        commands="list show resume which workspaces where"
+        commands="list show search resume which workspaces where"
         options="-p --profile --home --db --demo -c --continue -r --resume --color -q --quiet --debug --version -h --help"
         ;;
     'list')
@@ -20,6 +20,11 @@ _hermes_sessions_enter() {
     'show')
         options="-t --transcript --last --message -C --context -x --extract --raw --json -h --help -p --profile --home --db --demo --color --quiet --debug"
         arguments="ref"
+        ;;
+    'search')
+        options="-n --limit --per-conversation --sort --role -C --context --literal --json --ids -0 --null -h --help $filters -p --profile --home --db --demo --color --quiet --debug"
+        arguments="text..."
+        filtered="yes"
         ;;
     'resume')
         options="--in --no-restore-cwd --print --dry-run --recap --no-recap --force -h --help -p --profile --home --db --demo --color --quiet --debug"
@@ -47,6 +52,10 @@ _hermes_sessions_takes() {
     'list':--json=) kind='field' ;;
     'show':--last | 'show':--message | 'show':-C | 'show':--context) kind='text' ;;
     'show':--json=) kind='field' ;;
+    'search':-n | 'search':--limit | 'search':--per-conversation | 'search':-C | 'search':--context) kind='text' ;;
+    'search':--sort) kind='=rank|newest|oldest' ;;
+    'search':--role) kind='=user|assistant|tool|reasoning|all' ;;
+    'search':--json=) kind='field' ;;
     'resume':--in) kind='directory' ;;
     'workspaces':--json=) kind='field' ;;
     'where':--json=) kind='field' ;;

@@ -11,6 +11,8 @@ function __hermes_sessions_takes
             contains -- $argv[2] -n --limit --sort --older-than --newer-than --before --after --source --exclude-source --workspace --cwd --title --model --branch --provider --user --chat-id --chat-type --end-reason --min-messages --max-messages --min-tokens --max-tokens --min-cost --max-cost --min-tool-calls --max-tool-calls; and return
         case show
             contains -- $argv[2] --last --message -C --context; and return
+        case search
+            contains -- $argv[2] -n --limit --per-conversation --sort --role -C --context --older-than --newer-than --before --after --source --exclude-source --workspace --cwd --title --model --branch --provider --user --chat-id --chat-type --end-reason --min-messages --max-messages --min-tokens --max-tokens --min-cost --max-cost --min-tool-calls --max-tool-calls; and return
         case resume
             contains -- $argv[2] --in; and return
     end
@@ -29,7 +31,7 @@ function __hermes_sessions_read
         set -e words[1]
         if test $behind = yes; or not string match -q -- '-?*' $word
             set -l deeper (string trim -- "$command $word")
-            if test $behind = no -a $position = 0; and contains -- $deeper list show resume which workspaces where
+            if test $behind = no -a $position = 0; and contains -- $deeper list show search resume which workspaces where
                 set command $deeper
             else
                 set position (math $position + 1)
@@ -102,38 +104,39 @@ complete -c hermes-sessions -l quiet -d 'No notes; errors stay.'
 complete -c hermes-sessions -l debug -d 'Tracebacks, timings and the SQL that ran, on stderr.'
 
 # Filters.
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list' -l older-than -x -d 'Last active longer ago: 30m 5h 2d 1w.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list' -l newer-than -x -d 'Last active within this age.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list' -l before -x -d 'Started before: a date, an age, today.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list' -l after -x -d 'Started at this time or later.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list' -l source -x -k -a '(__hermes_sessions_stored source)' -d 'On this surface (repeatable).'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list' -l exclude-source -x -k -a '(__hermes_sessions_stored source)' -d 'Not on it (repeatable).'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list' -l workspace -x -k -a '(__hermes_sessions_stored workspace)' -d 'Of this workspace: a path, . or text.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list' -l cwd -x -a '(__hermes_sessions_directories)' -d 'Working directory at or below PATH.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list' -l title -x -k -a '(__hermes_sessions_stored title)' -d 'Title contains TEXT.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list' -l model -x -k -a '(__hermes_sessions_stored model)' -d 'Model contains TEXT.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list' -l branch -x -k -a '(__hermes_sessions_stored branch)' -d 'Git branch contains TEXT.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list' -l provider -x -k -a '(__hermes_sessions_stored provider)' -d 'Billed by this provider.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list' -l user -x -k -a '(__hermes_sessions_stored user)' -d 'Of this user of a chat platform.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list' -l chat-id -x -k -a '(__hermes_sessions_stored chat)' -d 'In this chat.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list' -l chat-type -x -k -a '(__hermes_sessions_stored chat_type)' -d 'In this type of chat.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list' -l end-reason -x -k -a '(__hermes_sessions_stored reason)' -d 'Ended for this reason.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list' -l min-messages -x -d 'At least N messages.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list' -l max-messages -x -d 'At most N messages.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list' -l min-tokens -x -d 'At least N tokens, in and out.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list' -l max-tokens -x -d 'At most N tokens.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list' -l min-cost -x -d 'Cost at least this much.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list' -l max-cost -x -d 'Cost at most this.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list' -l min-tool-calls -x -d 'At least N tool calls.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list' -l max-tool-calls -x -d 'At most N tool calls.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list' -l pinned -d 'Pinned, or not.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list' -l not-pinned -d 'Pinned, or not.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list' -l archived -d 'Only archived ones.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list' -l all -d 'Archived, hidden, delegates and tool runs too.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l older-than -x -d 'Last active longer ago: 30m 5h 2d 1w.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l newer-than -x -d 'Last active within this age.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l before -x -d 'Started before: a date, an age, today.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l after -x -d 'Started at this time or later.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l source -x -k -a '(__hermes_sessions_stored source)' -d 'On this surface (repeatable).'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l exclude-source -x -k -a '(__hermes_sessions_stored source)' -d 'Not on it (repeatable).'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l workspace -x -k -a '(__hermes_sessions_stored workspace)' -d 'Of this workspace: a path, . or text.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l cwd -x -a '(__hermes_sessions_directories)' -d 'Working directory at or below PATH.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l title -x -k -a '(__hermes_sessions_stored title)' -d 'Title contains TEXT.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l model -x -k -a '(__hermes_sessions_stored model)' -d 'Model contains TEXT.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l branch -x -k -a '(__hermes_sessions_stored branch)' -d 'Git branch contains TEXT.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l provider -x -k -a '(__hermes_sessions_stored provider)' -d 'Billed by this provider.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l user -x -k -a '(__hermes_sessions_stored user)' -d 'Of this user of a chat platform.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l chat-id -x -k -a '(__hermes_sessions_stored chat)' -d 'In this chat.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l chat-type -x -k -a '(__hermes_sessions_stored chat_type)' -d 'In this type of chat.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l end-reason -x -k -a '(__hermes_sessions_stored reason)' -d 'Ended for this reason.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l min-messages -x -d 'At least N messages.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l max-messages -x -d 'At most N messages.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l min-tokens -x -d 'At least N tokens, in and out.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l max-tokens -x -d 'At most N tokens.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l min-cost -x -d 'Cost at least this much.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l max-cost -x -d 'Cost at most this.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l min-tool-calls -x -d 'At least N tool calls.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l max-tool-calls -x -d 'At most N tool calls.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l pinned -d 'Pinned, or not.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l not-pinned -d 'Pinned, or not.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l archived -d 'Only archived ones.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l all -d 'Archived, hidden, delegates and tool runs too.'
 
 # hermes-sessions
 complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a list -d 'List conversations by last activity.'
 complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a show -d 'Show one conversation: facts, recap or the whole text.'
+complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a search -d 'Search the text of all conversations.'
 complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a resume -d 'Continue a conversation in Hermes.'
 complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a which -d 'Print the id of the conversation a REF means.'
 complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a workspaces -d 'List workspaces and what is in them.'
@@ -165,6 +168,18 @@ complete -c hermes-sessions -n '__hermes_sessions_in show' -s x -l extract -d 'T
 complete -c hermes-sessions -n '__hermes_sessions_in show' -l raw -d 'Answers without Markdown rendering.'
 complete -c hermes-sessions -n '__hermes_sessions_in show' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
 complete -c hermes-sessions -n '__hermes_sessions_in show' -s h -l help -d 'Show this message and exit.'
+
+# search
+complete -c hermes-sessions -n '__hermes_sessions_in search' -s n -l limit -x -d 'Conversations at most; 0 for all.'
+complete -c hermes-sessions -n '__hermes_sessions_in search' -l per-conversation -x -d 'Hits of each; 0 for all.'
+complete -c hermes-sessions -n '__hermes_sessions_in search' -l sort -x -a 'rank newest oldest' -d 'rank, newest or oldest.'
+complete -c hermes-sessions -n '__hermes_sessions_in search' -l role -x -a 'user assistant tool reasoning all' -d 'user, assistant, tool, reasoning or all (repeatable).'
+complete -c hermes-sessions -n '__hermes_sessions_in search' -s C -l context -x -d 'N messages around each hit.'
+complete -c hermes-sessions -n '__hermes_sessions_in search' -l literal -d 'Take the query as it is, without operators.'
+complete -c hermes-sessions -n '__hermes_sessions_in search' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
+complete -c hermes-sessions -n '__hermes_sessions_in search' -l ids -d 'Ids only, one a line.'
+complete -c hermes-sessions -n '__hermes_sessions_in search' -s 0 -l null -d 'Ids only, each ended by NUL.'
+complete -c hermes-sessions -n '__hermes_sessions_in search' -s h -l help -d 'Show this message and exit.'
 
 # resume
 complete -c hermes-sessions -n '__hermes_sessions_in resume 0' -k -a '(__hermes_sessions_stored ref)'

@@ -251,6 +251,17 @@ def test_bare_is_the_overview(cli: Cli) -> None:
     assert "Usage:" in cli().ok().stdout
 
 
+@pytest.mark.parametrize(
+    "words", [("which",), ("list", "--title"), ("search",), ("list", "--source"), ("show",)]
+)
+def test_words_that_are_no_text(cli: Cli, words: tuple[str, ...]) -> None:
+    """The shell may hand over bytes that are not UTF-8; Python marks them as surrogates."""
+    outcome = cli(*words, "caf\udce9")
+    assert outcome.code in {0, 1}
+    assert "fault" not in outcome.stderr
+    outcome.stderr.encode()
+
+
 def test_a_near_miss_is_helped(cli: Cli) -> None:
     assert "did you mean list" in cli("lst").stderr
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-CONSOLE = re.findall(r"```console\n\$ hermes-sessions (.*?)\n(.*?)```", README, re.DOTALL)
+CONSOLE = re.findall(r"(?ms)```console\n\$ hermes-sessions (.*?)\n(.*?)^```$", README)
 HELP = [
     line.strip()
     for command in COMMANDS

@@ -270,7 +270,7 @@ def _value(parameter: Any, option: str, path: tuple[str, ...]) -> Value:  # noqa
 
 def _default(parameter: Any) -> str:  # noqa: ANN401
     default = parameter.default
-    if not parameter.show_default or default in {None, "", (), False}:
+    if not parameter.show_default or default in (None, "", (), [], False):
         return ""
     return str(getattr(default, "value", default))
 

@@ -24,6 +24,7 @@ READING: Final = "Reading"
 COMMANDS: Final = (
     Command("list", "list_", "List conversations by last activity.", READING),
     Command("show", "show", "Show one conversation: facts, recap or the whole text.", READING),
+    Command("search", "search", "Search the text of all conversations.", READING),
     Command("resume", "resume", "Continue a conversation in Hermes.", READING),
     Command("which", "which", "Print the id of the conversation a REF means.", READING),
     Command("workspaces", "workspaces", "List workspaces and what is in them.", READING),

@@ -19,6 +19,7 @@ HIDDEN_WORDS: Final = {
     "delegate": ("delegates", "--all"),
     "child": ("unmarked children", "--all"),
     "tool": ("tool runs", "--all"),
+    "cron": ("cron runs", "--source cron"),
 }
 """How a reason for being out of view reads, and the option that shows it."""
 

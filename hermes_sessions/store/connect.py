@@ -11,6 +11,7 @@ be read without writing beside it: it is read from a private copy.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping  # noqa: TC003 - a constant has its type
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
@@ -18,7 +19,7 @@ from hermes_sessions.errors import StoreBusy, StoreDamaged, StoreMissing, UserEr
 from hermes_sessions.store.schema import NEEDED, read_capabilities
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable
     from types import TracebackType
 
     from hermes_sessions.store.schema import Capabilities
@@ -29,6 +30,7 @@ _ATTEMPTS = 5
 READ_TIMEOUT = 5.0
 """Seconds a read waits for a writer that is committing (rollback journal only)."""
 
+NOTHING: Mapping[str, object] = {}
 _MAGIC = b"SQLite format 3\x00"
 _NEEDS_ROLLBACK = {"SQLITE_READONLY_ROLLBACK", "SQLITE_READONLY_RECOVERY", "SQLITE_READONLY"}
 _COPY_FIRST = "work on a copy: cp -p it (with its -wal, if any) before you try anything on it"
@@ -87,7 +89,7 @@ class Store:
             )
 
     def rows(
-        self, sql: str, parameters: Mapping[str, object] | Sequence[object] = ()
+        self, sql: str, parameters: Mapping[str, object] = NOTHING
     ) -> list[tuple[object, ...]]:
         """Run a query to its end and return its rows, so that no read stays open.
 
@@ -109,11 +111,12 @@ class Store:
             f"{self.path} changes faster than it can be read", hint="try again in a moment"
         )
 
-    def _fetch(
-        self, sql: str, parameters: Mapping[str, object] | Sequence[object]
-    ) -> list[tuple[object, ...]]:
+    def _fetch(self, sql: str, parameters: Mapping[str, object]) -> list[tuple[object, ...]]:
         try:
             return self._connection.execute(sql, parameters).fetchall()
+        except UnicodeEncodeError:  # words of a command line may be bytes that are no text
+            parameters = {name: _as_text(value) for name, value in parameters.items()}
+            return self._fetch(sql, parameters)
         except sqlite3.OperationalError as error:
             if "Could not decode" not in str(error):
                 raise
@@ -136,13 +139,13 @@ class Store:
         self._connection.set_trace_callback(self._report)
 
     def row(
-        self, sql: str, parameters: Mapping[str, object] | Sequence[object] = ()
+        self, sql: str, parameters: Mapping[str, object] = NOTHING
     ) -> tuple[object, ...] | None:
         """Return the first row of a query, or None."""
         rows = self.rows(sql, parameters)
         return rows[0] if rows else None
 
-    def value(self, sql: str, parameters: Mapping[str, object] | Sequence[object] = ()) -> object:
+    def value(self, sql: str, parameters: Mapping[str, object] = NOTHING) -> object:
         """Return the first cell of the first row of a query, or None."""
         row = self.row(sql, parameters)
         return row[0] if row else None
@@ -320,6 +323,10 @@ def _open_private_copy(path: Path) -> Store:
     except BaseException:
         forget()
         raise
+
+
+def _as_text(value: object) -> object:
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
 def _size(path: Path) -> int:

@@ -1,0 +1,113 @@
+"""Search results on a terminal: by conversation, what was found highlighted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from hermes_sessions.content import plain_text
+from hermes_sessions.render.console import ACCENT, DIM, make_console
+from hermes_sessions.render.plain import in_words
+from hermes_sessions.text import one_line
+from hermes_sessions.times import ago
+from hermes_sessions.workspace import base_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.console import Console
+
+    from hermes_sessions.context import Env
+    from hermes_sessions.models import Message
+    from hermes_sessions.store.search import Result
+    from hermes_sessions.store.search_page import Block, Shown
+
+_SPEAKERS = {"user": "you", "assistant": "hermes"}
+_FOUND = "bold yellow"
+_WHO = 8
+_WHEN = 11
+
+
+def print_results(env: Env, blocks: Iterable[Block], result: Result) -> None:
+    """Print a page of results and what is not on it."""
+    console = make_console(env)
+    blocks = list(blocks)
+    for block in blocks:
+        _print_block(console, env, block)
+    if blocks:
+        console.print(Text(_footer(blocks, result), DIM), soft_wrap=True)
+
+
+def _print_block(console: Console, env: Env, block: Block) -> None:
+    summary = block.summary
+    style = "bold" if summary.title else "bold italic"
+    workspace = base_name(summary.workspace) if summary.workspace else ""
+    facts = [summary.conversation.source, workspace, ago(summary.last_active, env.now)]
+    matched = "title" if block.by_title else "id" if block.by_id else ""
+    if matched:
+        facts.append(f"{matched} matches")
+    head = Text.assemble(
+        (one_line(summary.name) or "—", style),
+        (f" · {' · '.join(one_line(fact) for fact in facts if fact)}", DIM),
+    )
+    _print_with_end(console, head, Text(one_line(summary.id), ACCENT))
+    for shown in block.shown:
+        for message in shown.before:
+            _print_neighbour(console, env, message)
+        _print_hit(console, env, shown)
+        for message in shown.after:
+            _print_neighbour(console, env, message)
+    more = block.hits - len(block.shown)
+    if more > 0:
+        console.print(Text(f"  +{more} more", DIM))
+    console.print()
+
+
+def _print_hit(console: Console, env: Env, shown: Shown) -> None:
+    hit = shown.hit
+    end = Text(f"#{hit.message_id}", DIM)
+    if hit.archived:
+        end.append("  archived", DIM)
+    snippet = Text(shown.snippet.text)
+    for span in shown.snippet.spans:
+        snippet.stylize(_FOUND, span.start, span.end)
+    if not env.colored(env.stdout):
+        snippet = Text(shown.snippet.marked("«", "»"))
+    when = (f"  {_who(hit.role)} {ago(hit.timestamp, env.now):{_WHEN}}", DIM)
+    line = Text.assemble(when, snippet)
+    _print_with_end(console, line, end)
+
+
+def _print_neighbour(console: Console, env: Env, message: Message) -> None:
+    text = one_line(plain_text(message.content)[:2000])
+    line = Text(f"  {_who(message.role)} {ago(message.timestamp, env.now):{_WHEN}}{text}", DIM)
+    _print_with_end(console, line, Text(f"#{message.id}", DIM))
+
+
+def _who(role: str) -> str:
+    return f"{one_line(_SPEAKERS.get(role, role))[:_WHO]:{_WHO}}"
+
+
+def _print_with_end(console: Console, line: Text, end: Text) -> None:
+    """Print a line cut to leave room for its end at the right margin."""
+    room = console.width - end.cell_len - 2
+    line.truncate(max(room, 10), overflow="ellipsis", pad=True)
+    console.print(line + Text("  ") + end, soft_wrap=True)
+
+
+def _footer(blocks: list[Block], result: Result) -> str:
+    hits = sum(block.hits for block in blocks)
+    noun = "conversation" if len(blocks) == 1 else "conversations"
+    shown = f"{len(blocks):,}"
+    if result.total is not None and result.total > len(blocks):
+        shown += f" of {result.total:,}"
+    parts = [f"{shown} {noun}"]
+    if hits:
+        parts[0] += f", {hits:,} hit{'' if hits == 1 else 's'}"
+    hidden = in_words(result.left_out)
+    if hidden:
+        parts.append(f"not shown: {hidden}")
+    if result.total is None or result.total > len(blocks):
+        parts.append("more: -n 0")
+    return " · ".join(parts)

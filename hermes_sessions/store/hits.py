@@ -1,0 +1,99 @@
+"""Messages that may be hits: where they stand, and what of them is searched."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from hermes_sessions.content import plain_text, tool_calls
+from hermes_sessions.matching import Text
+from hermes_sessions.store.catalog import sane
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from hermes_sessions.store.connect import Store
+
+REASONING: Final = "reasoning"
+"""A role of ours: the reasoning of answers is searched, and nothing else."""
+
+_AT_ONCE: Final = 2_000
+
+
+class Hit(NamedTuple):
+    """A message that matches.
+
+    Attributes:
+        archived: it was archived by compaction.
+    """
+
+    message_id: int
+    session_id: str
+    role: str
+    timestamp: float | None
+    archived: bool
+
+
+def hit_columns(store: Store) -> str:
+    """Return the columns of a ``Hit`` of messages ``m``."""
+    column = store.capabilities.column
+    active, compacted = column("active", "1", of="m"), column("compacted", "0", of="m")
+    return f"m.id, m.session_id, m.role, {sane('m.timestamp')}, {active} IS 0 AND {compacted} IS 1"
+
+
+def text_columns(store: Store) -> str:
+    """Return the columns that ``searched_text`` takes."""
+    names = ("tool_calls", "tool_name", "reasoning")
+    extra = (store.capabilities.column(name, of="m") for name in names)
+    return ", ".join(["m.content", *extra])
+
+
+def is_searched(store: Store, roles: tuple[str, ...] | None) -> str:
+    """Return the condition for messages that are searched: shown ones, of these roles."""
+    kind = store.capabilities.column("display_kind", of="m")
+    conditions = [store.capabilities.visible(), f"{kind} IS NOT 'hidden'"]
+    if roles is not None and REASONING not in roles:
+        conditions.append("m.role IN (SELECT value FROM json_each(:roles))")
+    return " AND ".join(conditions)
+
+
+def role_values(roles: tuple[str, ...] | None) -> dict[str, str]:
+    """Return what is bound in ``is_searched``."""
+    return {} if roles is None else {"roles": json.dumps(roles)}
+
+
+def searched_text(row: Sequence[object], roles: tuple[str, ...] | None) -> Text:
+    """Return what is searched of a message: its text, and the names and arguments of calls."""
+    content, calls, tool_name, reasoning = row
+    if roles is not None and REASONING in roles:
+        return Text(plain_text(reasoning))
+    names = [f"{call.name}\n{call.arguments}" for call in tool_calls(calls)] if calls else []
+    if tool_name:
+        names.append(str(tool_name))
+    return Text(plain_text(content), "\n".join(names))
+
+
+def read_hits(store: Store, ids: Iterable[int], roles: tuple[str, ...] | None) -> list[Hit]:
+    """Read messages that are sure to match, if they are searched."""
+    rows = store.rows(
+        f"""
+        SELECT {hit_columns(store)} FROM json_each(:ids) AS wanted
+        JOIN messages AS m ON m.id = wanted.value WHERE {is_searched(store, roles)}""",
+        {"ids": json.dumps(list(ids)), **role_values(roles)},
+    )
+    return [Hit._make(row) for row in rows]
+
+
+def read_matching(
+    store: Store, ids: Sequence[int], roles: tuple[str, ...] | None
+) -> Iterator[tuple[Hit, Text]]:
+    """Read messages with their text, if they are searched."""
+    for start in range(0, len(ids), _AT_ONCE):
+        rows = store.rows(
+            f"""
+            SELECT {hit_columns(store)}, {text_columns(store)} FROM json_each(:ids) AS wanted
+            JOIN messages AS m ON m.id = wanted.value WHERE {is_searched(store, roles)}""",
+            {"ids": json.dumps(list(ids[start : start + _AT_ONCE])), **role_values(roles)},
+        )
+        for row in rows:
+            yield Hit._make(row[:5]), searched_text(row[5:], roles)

@@ -1,0 +1,330 @@
+"""Search: a query, the rows the indexes offer, and the text of those that need a look.
+
+What matches is defined by ``hermes_sessions.matching`` alone; an index only saves reading rows. The
+offered rows are read newest first, until no older conversation can come onto the page.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from hermes_sessions.matching import holds, matches
+from hermes_sessions.query import Term, loosened
+from hermes_sessions.store.candidates import Finder, Reach
+from hermes_sessions.store.catalog import build_conversations, load_families, with_exact_activity
+from hermes_sessions.store.filters import Candidate, matcher
+from hermes_sessions.store.fts import check_indexes
+from hermes_sessions.store.hits import REASONING, Hit, read_hits, read_matching
+from hermes_sessions.store.scanning import scan
+from hermes_sessions.store.sessions import load_sessions
+from hermes_sessions.store.titles import sessions_by_id, sessions_by_title
+from hermes_sessions.times import DAY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from hermes_sessions.models import Conversation, Filter
+    from hermes_sessions.query import Query
+    from hermes_sessions.store.connect import Store
+    from hermes_sessions.store.fts import Health
+
+DEFAULT_ROLES: Final = ("user", "assistant")
+AUTOMATION: Final = frozenset({"cron"})
+"""Sources that are searched only when asked for: what a job wrote each night is not looked for."""
+
+_HALF_LIFE: Final = 45 * DAY
+_BATCH: Final = 2_000
+
+
+class SortHits(StrEnum):
+    """Orders of conversations in a result."""
+
+    RANK = "rank"
+    NEWEST = "newest"
+    OLDEST = "oldest"
+
+
+class Wanted(NamedTuple):
+    """What to search for, and where.
+
+    Attributes:
+        text: the query as typed, for ids.
+        roles: None for all.
+        limit: conversations at most; 0 for all.
+        now: epoch seconds.
+    """
+
+    query: Query
+    text: str
+    filter: Filter
+    roles: tuple[str, ...] | None
+    sort: SortHits
+    limit: int
+    now: float
+
+
+class Found(NamedTuple):
+    """A conversation with what matches in it.
+
+    Attributes:
+        by_title, by_id: its title or id matches.
+        hits: oldest first.
+    """
+
+    conversation: Conversation
+    by_title: bool
+    by_id: bool
+    hits: tuple[Hit, ...]
+
+    @property
+    def newest_at(self) -> float:
+        """When the newest hit was written, else the last activity."""
+        times = [hit.timestamp for hit in self.hits if hit.timestamp is not None]
+        return max(times, default=self.conversation.active_at)
+
+
+class Result(NamedTuple):
+    """A page of what matches.
+
+    Attributes:
+        found: sorted and cut.
+        total: conversations in view that match; None if not all of them were looked at.
+        left_out: conversations that match but are out of view, by why, as far as was looked.
+        scanned: no index could be used, so rows were read one by one.
+        in_parts: nothing matched in whole words; these match in parts of words.
+        interrupted: the user stopped a scan; this is what it had found.
+    """
+
+    found: tuple[Found, ...]
+    total: int | None
+    left_out: dict[str, int]
+    health: Health
+    scanned: bool
+    in_parts: bool = False
+    interrupted: bool = False
+
+
+class _Groups:
+    """Hits under their conversations, as they come in."""
+
+    def __init__(self, store: Store, wanted: Wanted) -> None:
+        self._store = store
+        self._wanted = wanted
+        self._test = matcher(wanted.filter)
+        self._owner: dict[str, Conversation | None] = {}
+        self._hits: dict[str, list[Hit]] = {}
+        self._titled: set[str] = set()
+        self._named: set[str] = set()
+        self.left_out: dict[str, int] = {}
+        self.shown: dict[str, Conversation] = {}
+
+    def add(self, hits: Iterable[Hit]) -> None:
+        """Put hits where they belong."""
+        hits = list(hits)
+        self._know({hit.session_id for hit in hits})
+        for hit in hits:
+            owner = self._owner.get(hit.session_id)
+            if owner is not None:
+                self._hits.setdefault(owner.id, []).append(hit)
+
+    def add_names(self, titled: set[str], named: set[str]) -> None:
+        """Add conversations whose title or id matches."""
+        self._know(titled | named)
+        for found, sessions in ((self._titled, titled), (self._named, named)):
+            found.update(o.id for i in sessions if (o := self._owner.get(i)) is not None)
+
+    def found(self) -> list[Found]:
+        """Return what was found so far."""
+        return [
+            Found(
+                conversation,
+                i in self._titled,
+                i in self._named,
+                tuple(sorted(self._hits.get(i, ()))),
+            )
+            for i, conversation in self.shown.items()
+        ]
+
+    def _know(self, sessions: set[str]) -> None:
+        """Find the conversations of sessions, and whether they are in view."""
+        unknown = sessions - self._owner.keys()
+        if not unknown:
+            return
+        nodes = load_families(self._store, unknown)
+        groups = [
+            c
+            for c in build_conversations(nodes, self._store)
+            if not unknown.isdisjoint(c.session_ids)
+        ]
+        for conversation in self._in_view(groups):
+            self.shown[conversation.id] = conversation
+        for conversation in groups:
+            owner = self.shown.get(conversation.id)
+            self._owner.update(dict.fromkeys(conversation.session_ids, owner))
+
+    def _in_view(self, groups: list[Conversation]) -> list[Conversation]:
+        wanted = self._wanted.filter
+        if not wanted.is_default:
+            groups = self._filtered(groups)
+        kept = []
+        for conversation in groups:
+            view = _out_of_view(conversation, wanted)
+            if view is None:
+                kept.append(conversation)
+            else:
+                self.left_out[view] = self.left_out.get(view, 0) + 1
+        return kept
+
+    def _filtered(self, groups: list[Conversation]) -> list[Conversation]:
+        groups = with_exact_activity(self._store, groups)
+        sessions = load_sessions(self._store, (i for c in groups for i in c.session_ids))
+        rows = {c.id: tuple(sessions[i] for i in c.session_ids if i in sessions) for c in groups}
+        return [c for c in groups if rows[c.id] and self._test(Candidate(c, rows[c.id], None))]
+
+
+def _out_of_view(conversation: Conversation, wanted: Filter) -> str | None:
+    if not wanted.shows(conversation):
+        return conversation.away
+    if conversation.source in AUTOMATION and not (
+        wanted.everything or conversation.source in wanted.sources
+    ):
+        return conversation.source
+    return None
+
+
+def search(store: Store, wanted: Wanted, progress: Callable[[float], object]) -> Result:
+    """Find what matches; ``progress`` gets the part of a scan that is done (0 to 1)."""
+    finder = Finder(store, check_indexes(store), Reach(wanted.roles, not wanted.filter.is_default))
+    result = _search(store, wanted, finder, progress)
+    if not (result.found or result.left_out or result.interrupted):
+        loose = wanted._replace(query=loosened(wanted.query))
+        found = _search(store, loose, finder, progress)
+        if found.found or found.left_out:
+            return found._replace(in_parts=True)
+    return result
+
+
+def _search(
+    store: Store, wanted: Wanted, finder: Finder, progress: Callable[[float], object]
+) -> Result:
+    groups = _Groups(store, wanted)
+    groups.add_names(
+        sessions_by_title(store, wanted.query), sessions_by_id(store, wanted.query, wanted.text)
+    )
+    is_reasoning = wanted.roles is not None and REASONING in wanted.roles
+    ids = None if is_reasoning else finder.candidates(wanted.query)
+    is_all, interrupted = True, False
+    if ids is None:
+        try:
+            for hits in scan(store, wanted.query, wanted.roles, progress):
+                groups.add(hits)
+        except KeyboardInterrupt:
+            is_all, interrupted = False, True
+    else:
+        is_all = _read_newest_first(store, wanted, finder, ids, groups)
+    found = ranked(groups.found(), wanted)
+    page = tuple(found[: wanted.limit or None])
+    return Result(
+        page,
+        len(found) if is_all else None,
+        groups.left_out,
+        finder.health,
+        scanned=ids is None,
+        interrupted=interrupted,
+    )
+
+
+def _read_newest_first(
+    store: Store, wanted: Wanted, finder: Finder, ids: frozenset[int], groups: _Groups
+) -> bool:
+    """Read candidates until the page is decided; tell whether all of them were read."""
+    pending = sorted(ids, reverse=True)
+    for start in range(0, len(pending), _BATCH):
+        batch = pending[start : start + _BATCH]
+        hits = list(_decide(store, wanted, finder, batch))
+        groups.add(hits)
+        rest = len(pending) - start - len(batch)
+        oldest = min((hit.timestamp for hit in hits if hit.timestamp is not None), default=None)
+        if rest and oldest is not None and _is_decided(wanted, groups, rest, oldest):
+            _complete(store, wanted, finder, set(pending[start + len(batch) :]), groups)
+            return False
+    return True
+
+
+def _is_decided(wanted: Wanted, groups: _Groups, rest: int, oldest: float) -> bool:
+    """Tell whether no conversation with the remaining hits, all older, can be on the page."""
+    if not wanted.limit or wanted.sort is SortHits.OLDEST:
+        return False
+    found = ranked(groups.found(), wanted)
+    if len(found) < wanted.limit:
+        return False
+    last = found[wanted.limit - 1]
+    if wanted.sort is SortHits.NEWEST:
+        return last.newest_at >= oldest
+    return (
+        last.by_title
+        or last.by_id
+        or _score(len(last.hits), last.newest_at, wanted.now) >= (_score(rest, oldest, wanted.now))
+    )
+
+
+def _complete(
+    store: Store, wanted: Wanted, finder: Finder, rest: set[int], groups: _Groups
+) -> None:
+    """Read the older hits of the conversations on the page, so that their numbers are right."""
+    page = ranked(groups.found(), wanted)[: wanted.limit]
+    sessions = [i for one in page for i in one.conversation.session_ids]
+    rows = store.rows(
+        "SELECT id FROM messages WHERE session_id IN (SELECT value FROM json_each(:sessions))",
+        {"sessions": json.dumps(sessions)},
+    )
+    older = [row[0] for row in rows if isinstance(row[0], int) and row[0] in rest]
+    groups.add(_decide(store, wanted, finder, older))
+
+
+def _decide(store: Store, wanted: Wanted, finder: Finder, ids: list[int]) -> Iterator[Hit]:
+    """Decide candidates by what the index is sure of, and the others by their text."""
+    sure: list[int] = []
+    doubtful: list[int] = []
+    for row_id in ids:
+        decided = _decided(wanted.query, finder, row_id)
+        if decided is None:
+            doubtful.append(row_id)
+        elif decided:
+            sure.append(row_id)
+    yield from read_hits(store, sure, wanted.roles)
+    for hit, text in read_matching(store, doubtful, wanted.roles):
+        if matches(wanted.query, text):
+            yield hit
+
+
+def _decided(query: Query, finder: Finder, row_id: int) -> bool | None:
+    def known(term: Term) -> bool | None:
+        rows = finder.rows(term)
+        if rows is None or row_id in rows.maybe:
+            return None
+        return row_id in rows.certain
+
+    return holds(query, known)
+
+
+def ranked(found: Iterable[Found], wanted: Wanted) -> list[Found]:
+    """Sort conversations; by rank, those whose title or id matches come first."""
+
+    def rank(one: Found) -> tuple[bool, float, str]:
+        score = _score(len(one.hits), one.newest_at, wanted.now)
+        return one.by_title or one.by_id, score, one.conversation.id
+
+    if wanted.sort is SortHits.RANK:
+        return sorted(found, key=rank, reverse=True)
+    newest = sorted(found, key=lambda one: (one.newest_at, one.conversation.id))
+    return newest if wanted.sort is SortHits.OLDEST else newest[::-1]
+
+
+def _score(hits: int, newest_at: float, now: float) -> float:
+    """More hits count, but newer ones more: what was talked about lately is what is looked for."""
+    age = max(0.0, now - newest_at)
+    return float((1 + math.log1p(hits)) * 0.5 ** (age / _HALF_LIFE))

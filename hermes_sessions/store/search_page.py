@@ -1,0 +1,125 @@
+"""A page of search results with everything that is shown of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from hermes_sessions.query import Term, terms
+from hermes_sessions.snippets import Snippet, make_snippet
+from hermes_sessions.store.hits import read_matching
+from hermes_sessions.store.messages import load_transcript
+from hermes_sessions.store.summaries import summarise
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hermes_sessions.models import Message, Summary
+    from hermes_sessions.query import Query
+    from hermes_sessions.store.connect import Store
+    from hermes_sessions.store.hits import Hit
+    from hermes_sessions.store.search import Found, Result, Wanted
+
+
+class Shown(NamedTuple):
+    """A hit with its text and its neighbours.
+
+    Attributes:
+        before, after: messages of the transcript around it, if asked for.
+    """
+
+    hit: Hit
+    snippet: Snippet
+    before: tuple[Message, ...]
+    after: tuple[Message, ...]
+
+
+class Block(NamedTuple):
+    """A conversation of the page.
+
+    Attributes:
+        shown: the newest hits, oldest first.
+        hits: how many there are.
+    """
+
+    summary: Summary
+    by_title: bool
+    by_id: bool
+    shown: tuple[Shown, ...]
+    hits: int
+
+
+class Detail(NamedTuple):
+    """How much is shown of each conversation.
+
+    Attributes:
+        per_conversation: hits at most; 0 for all.
+        context: messages around each hit.
+        length: characters of a snippet.
+    """
+
+    per_conversation: int
+    context: int
+    length: int
+
+
+def load_blocks(
+    store: Store, home: Path | None, wanted: Wanted, result: Result, detail: Detail
+) -> list[Block]:
+    """Load what is shown of a result, in its order."""
+    conversations = [one.conversation for one in result.found]
+    summaries = {s.id: s for s in summarise(store, home, conversations, wanted.now)}
+    chosen = {one.conversation.id: _chosen(one, detail) for one in result.found}
+    snippets = _snippets(store, wanted, [h for hits in chosen.values() for h in hits], detail)
+    return [
+        Block(
+            summaries[one.conversation.id],
+            one.by_title,
+            one.by_id,
+            _with_context(store, one, chosen[one.conversation.id], snippets, detail),
+            len(one.hits),
+        )
+        for one in result.found
+        if one.conversation.id in summaries
+    ]
+
+
+def _chosen(one: Found, detail: Detail) -> tuple[Hit, ...]:
+    return one.hits[-detail.per_conversation :] if detail.per_conversation else one.hits
+
+
+def _snippets(store: Store, wanted: Wanted, hits: list[Hit], detail: Detail) -> dict[int, Snippet]:
+    found = highlighted(wanted.query)
+    ids = [hit.message_id for hit in hits]
+    return {
+        hit.message_id: make_snippet(found, text, detail.length)
+        for hit, text in read_matching(store, ids, wanted.roles)
+    }
+
+
+def highlighted(query: Query) -> tuple[Term, ...]:
+    """Return the terms to highlight: as they are, and in parts of words if only that shows."""
+    return tuple(dict.fromkeys(terms(query)))
+
+
+def _with_context(
+    store: Store,
+    one: Found,
+    hits: tuple[Hit, ...],
+    snippets: dict[int, Snippet],
+    detail: Detail,
+) -> tuple[Shown, ...]:
+    shown = [hit for hit in hits if hit.message_id in snippets]
+    if not detail.context:
+        return tuple(Shown(hit, snippets[hit.message_id], (), ()) for hit in shown)
+    transcript = load_transcript(store, one.conversation.session_ids)
+    position = {message.id: index for index, message in enumerate(transcript)}
+    blocks = []
+    for hit in shown:
+        at = position.get(hit.message_id)
+        before: list[Message] = []
+        after: list[Message] = []
+        if at is not None:
+            before = transcript[max(0, at - detail.context) : at]
+            after = transcript[at + 1 : at + 1 + detail.context]
+        blocks.append(Shown(hit, snippets[hit.message_id], tuple(before), tuple(after)))
+    return tuple(blocks)

@@ -47,6 +47,9 @@ STORES = {
 COMPLETE_REF = ("__complete", "ref", "2026")
 """What the shell calls for the candidates of a REF that begins with 2026."""
 
+TITLE = "refactoring"
+"""A word of the title of s10k's biggest conversation, and of no message."""
+
 COLUMNS, LINES = 100, 50
 """Size of the terminal in the pty cases; high enough that nothing is sent to a pager."""
 
@@ -85,6 +88,10 @@ CASES = (
     Case("continue", Side("ours", ("-c", "--print"), "s10k"), 1.5),
     Case("complete-ref", Side("ours", COMPLETE_REF, "s10k"), 0.7),
     Case("show-35k", Side("ours", ("show", "{big}"), "s10k"), 2.0),
+    Case("search-rare", Side("ours", ("search", "zyzzyva"), "s10k"), 1.5, memory_limit=80),
+    Case("search-common", Side("ours", ("search", "pipeline"), "s10k"), 2.0, memory_limit=80),
+    Case("search-cjk", Side("ours", ("search", "数据库"), "s10k"), 1.6, memory_limit=80),
+    Case("search-title", Side("ours", ("search", TITLE), "s10k"), 1.4, memory_limit=80),
     Case("list-100k", Side("ours", ("list",), "s100k"), 4.0, LIST_10K),
     Case(
         "hermes-list",

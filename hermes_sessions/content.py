@@ -155,3 +155,8 @@ def _skill_as_typed(text: str) -> str:
         if found and instruction:
             return f"{label} — {instruction}"
     return label
+
+
+def json_escapes(text: str) -> list[str]:
+    """Return how JSON in ASCII writes characters beyond it: ``u6570`` for each UTF-16 unit."""
+    return json.dumps(text).strip('"').split("\\")[1:]

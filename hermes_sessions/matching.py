@@ -13,31 +13,20 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from hermes_sessions.query import AnyOf, Not, Term
+from hermes_sessions.scripts import has_unspaced, is_unspaced
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from hermes_sessions.query import Query
 
-UNSPACED: Final = (
-    "\u0e00-\u0eff"  # Thai, Lao
-    "\u1000-\u109f"  # Burmese
-    "\u1100-\u11ff"  # Hangul letters
-    "\u1780-\u17ff"  # Khmer
-    "\u2e80-\ua4cf"  # Han, Kana, Bopomofo, Yi
-    "\ua960-\ua97f"
-    "\uac00-\ud7ff"  # Hangul
-    "\uf900-\ufaff"
-    "\uff66-\uffdc"  # half-width Kana and Hangul
-    "\U00020000-\U0003ffff"
-)
-_BEGINS = f"(?<!(?![{UNSPACED}])[^\\W_])"
-_ENDS = f"(?!(?![{UNSPACED}])[^\\W_])"
+
+_WITH_ACCENTS: Final = ((0xC0, 0x52F), (0x300, 0x36F), (0x1E00, 0x1FFF))
+"""Latin, Greek and Cyrillic, and the accents that combine with their letters."""
 
 
 class Span(NamedTuple):
@@ -47,26 +36,28 @@ class Span(NamedTuple):
     end: int
 
 
-@cache
-def _accents() -> Mapping[int, str | None]:
-    """Map letters of Latin, Greek and Cyrillic with an accent to those without."""
-    table: dict[int, str | None] = dict.fromkeys(range(0x300, 0x370))
-    for code in (*range(0xC0, 0x530), *range(0x1E00, 0x2000)):
-        base = unicodedata.normalize("NFD", chr(code))[0]
-        if base != chr(code) and base.isalpha():
-            table[code] = base
-    return table
+class _Accents(dict[int, str]):
+    """A table for ``str.translate`` that strips accents, made of the letters that come by."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        if any(low <= code <= high for low, high in _WITH_ACCENTS):
+            import unicodedata
+
+            base = unicodedata.normalize("NFD", char)[0]
+            is_accent = unicodedata.category(char) == "Mn"
+            char = "" if is_accent else base if base.isalpha() else char
+        self[code] = char
+        return char
+
+
+_accents: Final = _Accents()
 
 
 def fold(text: str, *, accents: bool = True) -> str:
     """Return text in lower case, and unless told otherwise without accents."""
     text = text.lower()
-    return text if text.isascii() or not accents else text.translate(_accents())
-
-
-def is_unspaced(text: str) -> bool:
-    """Tell whether text has a character of a script that is written without spaces."""
-    return not text.isascii() and re.search(f"[{UNSPACED}]", text) is not None
+    return text if text.isascii() or not accents else text.translate(_accents)
 
 
 def words_of(text: str) -> list[str]:
@@ -74,26 +65,58 @@ def words_of(text: str) -> list[str]:
     return re.findall(r"[^\W_]+", text)
 
 
-@cache
-def pattern(term: Term, *, accents: bool = True) -> re.Pattern[str]:
-    """Return the pattern that finds a term in folded text.
+class _Needle(NamedTuple):
+    """How to find a term in folded text.
 
-    Without folded accents, as in tool calls, a word also ends only where letters and digits do.
+    Attributes:
+        body: its pattern, wherever it stands.
+        starts, ends: a word must start, or end, where it does.
     """
+
+    body: re.Pattern[str]
+    starts: bool
+    ends: bool
+
+
+@cache
+def _needle(term: Term, *, accents: bool) -> _Needle:
     folded = fold(term.text, accents=accents)
-    has_punctuation = re.search(r"[^\w\s]|_", folded) is not None
-    if term.quoted and not has_punctuation:
-        body = r"[\W_]+".join(map(re.escape, folded.split()))
-    else:
-        body = r"\s+".join(map(re.escape, folded.split()))
-    if is_unspaced(folded) or term.part:
-        return re.compile(body)
-    begins, ends = (_BEGINS, _ENDS) if accents else (r"(?<![^\W_])", r"(?![^\W_])")
-    return re.compile(
-        (begins if folded[:1].isalnum() else "")
-        + body
-        + (ends if folded[-1:].isalnum() and not term.prefix else "")
+    punctuated = re.search(r"[^\w\s]|_", folded)
+    blank = r"[\W_]+" if term.quoted and not punctuated else r"\s+"
+    is_word = not term.part and not has_unspaced(folded)
+    return _Needle(
+        re.compile(blank.join(map(re.escape, folded.split()))),
+        starts=is_word and folded[:1].isalnum(),
+        ends=is_word and folded[-1:].isalnum() and not term.prefix,
     )
+
+
+def occurrences(term: Term, text: str, *, accents: bool = True) -> Iterator[Span]:
+    """Yield where a term stands in folded text, from left to right.
+
+    Args:
+        term: what to look for.
+        text: ``fold(…, accents=accents)`` of a text.
+        accents: whether they were folded. Where not, as in tool calls, a word ends only where
+            letters and digits do.
+    """
+    needle = _needle(term, accents=accents)
+    position = 0
+    while match := needle.body.search(text, position):
+        start, end = match.span()
+        if end == start:
+            return
+        before = start > 0 and needle.starts and _goes_on(text[start - 1], unspaced_too=not accents)
+        if before or (needle.ends and _goes_on(text[end : end + 1], unspaced_too=not accents)):
+            position = start + 1
+        else:
+            yield Span(start, end)
+            position = end
+
+
+def _goes_on(char: str, *, unspaced_too: bool) -> bool:
+    """Tell whether a word goes on with a character beside it."""
+    return char.isalnum() and (unspaced_too or not is_unspaced(char))
 
 
 class Text(NamedTuple):
@@ -111,13 +134,12 @@ class Text(NamedTuple):
 def has_term(term: Term, text: Text) -> bool:
     """Tell whether a term is in a text."""
     if term.part:
-        found = pattern(term, accents=False).search(fold(text.words, accents=False))
-        return found is not None
-    if text.words and pattern(term).search(fold(text.words)):
-        return True
-    return bool(text.calls) and (
-        pattern(term, accents=False).search(fold(text.calls, accents=False)) is not None
-    )
+        return _is_in(term, text.words, accents=False)
+    return _is_in(term, text.words) or _is_in(term, text.calls, accents=False)
+
+
+def _is_in(term: Term, text: str, *, accents: bool = True) -> bool:
+    return any(occurrences(term, fold(text, accents=accents), accents=accents))
 
 
 def holds(query: Query, known: Callable[[Term], bool | None]) -> bool | None:
@@ -147,12 +169,7 @@ def find_spans(terms: tuple[Term, ...], text: str) -> Iterator[Span]:
     """
     folded = fold(text)
     back = None if len(folded) == len(text) else _positions(text)
-    spans = sorted(
-        (match.start(), match.end())
-        for term in dict.fromkeys(terms)
-        for match in pattern(term).finditer(folded)
-        if match.end() > match.start()
-    )
+    spans = sorted(span for term in dict.fromkeys(terms) for span in occurrences(term, folded))
     end = -1
     for start, stop in spans:
         if start < end:

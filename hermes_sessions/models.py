@@ -221,7 +221,8 @@ class Summary(NamedTuple):
     Attributes:
         sessions: the rows of all segments, root first.
         last_active: newest activity of any segment, exact; None if no time can be trusted.
-        messages: messages in the transcript of all segments, each once; None if unreadable.
+        messages: messages in the transcript of all segments, each once; None if unreadable,
+            or if it was not asked for.
         preview: the first request, at most 60 characters and an ellipsis.
         live: the process that has it open, or None.
         damage: why its messages cannot be read, or None.

@@ -81,6 +81,19 @@ def terms(query: Query) -> tuple[Term, ...]:
     return tuple(term for part in query.parts for term in terms(part))
 
 
+def likely_rarest(query: Query) -> Term | None:
+    """Return the longest of the terms that every match has; None if there is no such term.
+
+    Long words are rarer than short ones, so it is the one to look up first.
+    """
+    if isinstance(query, Term):
+        return query
+    if not isinstance(query, All):
+        return None
+    needed = [term for part in query.parts if (term := likely_rarest(part))]
+    return max(needed, key=lambda term: len(term.text), default=None)
+
+
 def loosened(query: Query) -> Query:
     """Return the query with parts of words counting too."""
     if isinstance(query, Term):

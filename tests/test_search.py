@@ -379,6 +379,19 @@ def test_nothing_found_says_where_it_looked(cli: Cli) -> None:
     assert cli("search", "nosuchword", "--json").ok().stdout == "[]\n"
 
 
+def test_R006_a_conversation_is_as_old_as_in_a_list(cli: Cli) -> None:
+    listed = json.loads(cli("list", "--all", "-n", "0", "--json=id,last_active").ok().stdout)
+    found = json.loads(
+        cli("search", "the OR a", "--all", "--role", "all", "-n", "0", "--json=id,last_active")
+        .ok()
+        .stdout
+    )
+    assert found
+    assert {one["id"]: one["last_active"] for one in found}.items() <= {
+        one["id"]: one["last_active"] for one in listed
+    }.items()
+
+
 PIECES = st.sampled_from(
     ['"', "(", ")", "-", "*", " ", "AND", "OR", "NOT", "NEAR(", "^", ":", "{content}", "a",
      "foo-bar", "数据", "数", "\0", "'", "%", "_", "é", "x" * 50,

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from hermes_sessions.cli.nothing import explain_nothing
 from hermes_sessions.cli.opened import opened_store
 from hermes_sessions.cli.options import Json, with_filters
 from hermes_sessions.cli.progress import Progress
@@ -122,9 +121,11 @@ def command(
     env: Env = ctx.obj
     text = " ".join(query)
     roles = None if Role.ALL in role else tuple(map(str, role)) or DEFAULT_ROLES
-    asked = Wanted(parse(text, literal=literal), text, wanted, roles, sort, limit, env.now)
+    asked = Wanted(
+        parse(text, literal=literal), text, wanted, roles, sort, limit, env.now, per_conversation
+    )
     room = max(_LEAST_SNIPPET, env.width - _BESIDE) if env.is_terminal else _SNIPPET
-    detail = Detail(per_conversation, context, room)
+    detail = Detail(context, room)
     return run(env, Request(asked, detail, json, ids or nul, nul))
 
 
@@ -140,7 +141,7 @@ def run(env: Env, request: Request) -> int:
     except StoreMissing as missing:
         if fields is not None:
             env.write("[]\n")
-        explain_nothing(env, home, missing.message)
+        _say_nothing(env, home, missing.message)
         return ExitCode.OK
     _print(env, request, blocks, result, fields)
     _print_notes(env, home, blocks, result)
@@ -185,14 +186,21 @@ def _print(
 def _print_notes(env: Env, home: Home, blocks: list[Block], result: Result) -> None:
     if not blocks:
         hidden = in_words(result.left_out)
-        explain_nothing(env, home, "nothing found" + (f"; not shown: {hidden}" if hidden else ""))
+        _say_nothing(env, home, "nothing found" + (f"; not shown: {hidden}" if hidden else ""))
     elif result.in_parts:
         env.note("nothing matches in whole words; these match in parts of words")
     if result.interrupted:
         env.note("interrupted: this is what was found so far")
-    for index in result.health.problems[:1]:
+    for index in result.problems[:1]:
+        read = "every message" if result.scanned else "what it misses"
         cure = "Cure: hermes-sessions optimize"
-        env.note(f"note: {_in_words(index)}; every message was read. {cure}")
+        env.note(f"note: {_in_words(index)}; {read} was read. {cure}")
+
+
+def _say_nothing(env: Env, home: Home, what: str) -> None:
+    from hermes_sessions.cli.nothing import explain_nothing
+
+    explain_nothing(env, home, what)
 
 
 def _in_words(index: Index) -> str:

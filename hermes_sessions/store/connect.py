@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping  # noqa: TC003 - a constant has its type
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
 from hermes_sessions.errors import StoreBusy, StoreDamaged, StoreMissing, UserError
 from hermes_sessions.store.schema import NEEDED, read_capabilities
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from hermes_sessions.store.schema import Capabilities
+
+T = TypeVar("T")
 
 _ATTEMPTS = 5
 """Times that a query is run anew because the file changed under it."""
@@ -97,26 +100,41 @@ class Store:
             StoreDamaged: the pages the query needs are malformed.
             StoreBusy: a writer kept the file locked for READ_TIMEOUT seconds.
         """
+        return self._read(sql, parameters, sqlite3.Cursor.fetchall)
+
+    def ids(self, sql: str, parameters: Mapping[str, object] = NOTHING) -> frozenset[int]:
+        """Return the integers in the only column of a query, of which there may be very many.
+
+        Raises:
+            StoreDamaged, StoreBusy: as for ``rows``.
+        """
+        return self._read(sql, parameters, lambda cursor: frozenset(chain.from_iterable(cursor)))
+
+    def _read(
+        self, sql: str, parameters: Mapping[str, object], collect: Callable[[sqlite3.Cursor], T]
+    ) -> T:
         for _ in range(_ATTEMPTS):
             try:
-                rows = self._fetch(sql, parameters)
+                found = self._fetch(sql, parameters, collect)
             except sqlite3.DatabaseError as error:
                 if not self._has_changed():
                     raise explain(error, self.path) from error
             else:
                 if not self._has_changed():
-                    return rows
+                    return found
             self._reopen()
         raise StoreBusy(
             f"{self.path} changes faster than it can be read", hint="try again in a moment"
         )
 
-    def _fetch(self, sql: str, parameters: Mapping[str, object]) -> list[tuple[object, ...]]:
+    def _fetch(
+        self, sql: str, parameters: Mapping[str, object], collect: Callable[[sqlite3.Cursor], T]
+    ) -> T:
         try:
-            return self._connection.execute(sql, parameters).fetchall()
+            return collect(self._connection.execute(sql, parameters))
         except UnicodeEncodeError:  # words of a command line may be bytes that are no text
             parameters = {name: _as_text(value) for name, value in parameters.items()}
-            return self._fetch(sql, parameters)
+            return self._fetch(sql, parameters, collect)
         except sqlite3.OperationalError as error:
             if "Could not decode" not in str(error):
                 raise
@@ -124,7 +142,7 @@ class Store:
         # done only where the plain way has failed.
         self._connection.text_factory = lambda data: data.decode("utf-8", "replace")
         try:
-            return self._connection.execute(sql, parameters).fetchall()
+            return collect(self._connection.execute(sql, parameters))
         finally:
             self._connection.text_factory = str
 

@@ -9,21 +9,24 @@ error and finds nothing.
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from hermes_sessions.content import plain_text
 from hermes_sessions.errors import UserError
-from hermes_sessions.matching import is_unspaced, words_of
+from hermes_sessions.matching import words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator
 
     from hermes_sessions.store.connect import Store
 
 WORDS: Final = "messages_fts"
 TRIGRAMS: Final = "messages_fts_trigram"
-_SAMPLES: Final = 8
-"""Rows, spread over the store, whose own words an index must find."""
+_PLACES: Final = 8
+"""Places, spread over the store, where an index must find the words of rows."""
+
+_LEAST_WORD: Final = 3
 
 
 class State(StrEnum):
@@ -64,54 +67,89 @@ class Index(NamedTuple):
         return "content" if self.combined else "{content tool_name}"
 
 
-class Health(NamedTuple):
-    """The indexes of a store."""
+class Sample(NamedTuple):
+    """A row that an index must find by a word in it."""
 
-    words: Index
-    trigrams: Index
-
-    @property
-    def problems(self) -> tuple[Index, ...]:
-        """The indexes that cannot be trusted."""
-        return tuple(i for i in (self.words, self.trigrams) if i.state is not State.OK)
+    place: int
+    row: int
+    word: str
+    is_automation: bool
 
 
-def check_indexes(store: Store) -> Health:
-    """Look at both indexes; cheap on a healthy store."""
-    ddl = {
-        str(name): str(sql)
-        for name, sql in store.rows(
+class Indexes:
+    """The indexes of a store; each is looked at when it is asked for, which is cheap if it is fine.
+
+    Attributes:
+        problems: those that were looked at and cannot be trusted.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.problems: list[Index] = []
+
+    @cached_property
+    def words(self) -> Index:
+        """The index of whole words."""
+        return self._checked(WORDS)
+
+    @cached_property
+    def trigrams(self) -> Index:
+        """The index of runs of three characters, for text without spaces."""
+        return self._checked(TRIGRAMS)
+
+    @cached_property
+    def _ddl(self) -> dict[str, str]:
+        rows = self._store.rows(
             "SELECT name, sql FROM sqlite_master"
             " WHERE type IN ('table', 'view', 'trigger') AND name LIKE 'messages_fts%'"
             " AND sql NOT NULL"
         )
-    }
-    marks = _marks(store)
-    return Health(_check(store, WORDS, ddl, marks), _check(store, TRIGRAMS, ddl, marks))
+        return {str(name): str(sql) for name, sql in rows}
 
+    @cached_property
+    def _marks(self) -> dict[str, str]:
+        if "state_meta" not in self._store.capabilities.tables:
+            return {}
+        rows = self._store.rows("SELECT key, value FROM state_meta WHERE key LIKE 'fts%'")
+        return {str(key): str(value) for key, value in rows}
 
-def _marks(store: Store) -> dict[str, str]:
-    if "state_meta" not in store.capabilities.tables:
-        return {}
-    rows = store.rows("SELECT key, value FROM state_meta WHERE key LIKE 'fts%'")
-    return {str(key): str(value) for key, value in rows}
+    @cached_property
+    def _samples(self) -> list[Sample]:
+        return list(_samples(self._store))
 
+    def _checked(self, name: str) -> Index:
+        index = self._check(name)
+        if index.state is not State.OK:
+            self.problems.append(index)
+        return index
 
-def _check(store: Store, name: str, ddl: dict[str, str], marks: dict[str, str]) -> Index:
-    if name not in ddl:
-        return Index(name, State.MISSING)
-    index = _layout(name, ddl)
-    if marks.get("fts_stale", "0") not in {"0", ""} or f"{name}_insert" not in ddl:
-        return index._replace(state=State.STALE)
-    if "fts_rebuild_high_water" in marks or "fts_rebuild_progress" in marks:
-        return index._replace(state=State.INCOMPLETE)
-    try:
-        missing = _count_missing(store, index)
-        if missing:
-            return index._replace(state=State.INCOMPLETE, missing=missing)
-        return index._replace(state=_probe(store, index))
-    except UserError:  # malformed, or a SQLite without FTS5 or this tokenizer
-        return index._replace(state=State.BROKEN)
+    def _check(self, name: str) -> Index:
+        if name not in self._ddl:
+            return Index(name, State.MISSING)
+        index = _layout(name, self._ddl)
+        if self._marks.get("fts_stale", "0") not in {"0", ""} or f"{name}_insert" not in self._ddl:
+            return index._replace(state=State.STALE)
+        if "fts_rebuild_high_water" in self._marks or "fts_rebuild_progress" in self._marks:
+            return index._replace(state=State.INCOMPLETE)
+        try:
+            missing = _count_missing(self._store, index)
+            if missing:
+                return index._replace(state=State.INCOMPLETE, missing=missing)
+            return index if self._finds_samples(index) else index._replace(state=State.SILENT)
+        except UserError:  # malformed, or a SQLite without FTS5 or this tokenizer
+            return index._replace(state=State.BROKEN)
+
+    def _finds_samples(self, index: Index) -> bool:
+        """Ask the index for words of some rows that it must have."""
+        there = [s for s in self._samples if not (index.skips_sources and s.is_automation)]
+        for sample in {each.place: each for each in there}.values():
+            found = self._store.value(
+                f"SELECT 1 FROM {index.name} WHERE {index.name} MATCH :word AND rowid = :row",
+                {"word": f'"{sample.word}"', "row": sample.row},
+            )
+            if found is None:
+                return False
+        return True
 
 
 def _layout(name: str, ddl: dict[str, str]) -> Index:
@@ -132,59 +170,48 @@ def _count_missing(store: Store, index: Index) -> int:
     """Count rows that an index of all rows should have and has not."""
     if not index.has_tools:
         return 0  # which rows belong in it would need every row; samples are looked for instead
+    name = f"{index.name}_docsize"
+    indexed = store.value(f"SELECT count(*) FROM {name}")
+    ends = _ends(store, "messages")
+    if ends == _ends(store, name) and ends is not None and indexed == ends[1] - ends[0] + 1:
+        return 0  # no id is missing between them; counting messages takes five times as long
     there = store.value("SELECT count(*) FROM messages")
-    indexed = store.value(f"SELECT count(*) FROM {index.name}_docsize")
     return max(0, int(str(there)) - int(str(indexed)))
 
 
-def _probe(store: Store, index: Index) -> State:
-    """Ask the index for words of some rows that it must have."""
-    for row_id, word in _samples(store, index):
-        found = store.value(
-            f"SELECT 1 FROM {index.name} WHERE {index.name} MATCH :word AND rowid = :row",
-            {"word": f'"{word}"', "row": row_id},
-        )
-        if found is None:
-            return State.SILENT
-    return State.OK
+def _ends(store: Store, table: str) -> tuple[int, int] | None:
+    """Return the lowest and the highest id; asked in one query, SQLite would read every row."""
+    low, high = (store.value(f"SELECT {end}(id) FROM {table}") for end in ("min", "max"))
+    return (low, high) if isinstance(low, int) and isinstance(high, int) else None
 
 
-def _samples(store: Store, index: Index) -> Iterable[tuple[int, str]]:
-    """Yield (row, a word in it) for rows all over the store; the newest one is among them."""
-    low, high = (store.value(f"SELECT {end}(id) FROM messages") for end in ("min", "max"))
-    if not isinstance(low, int) or not isinstance(high, int):
+def _samples(store: Store) -> Iterator[Sample]:
+    """Yield rows all over the store with a word in each; the newest one is among them."""
+    ends = _ends(store, "messages")
+    if ends is None:
         return
-    sources = "AND s.source NOT IN ('cron', 'subagent')" if index.skips_sources else ""
-    marked = store.capabilities.column("model_config")
-    if index.skips_sources:
-        sources += f" AND coalesce(instr({marked}, '_delegate_from'), 0) = 0"
-    for step in range(_SAMPLES):
-        start = high - (high - low) * step // _SAMPLES
+    low, high = ends
+    marks = store.capabilities.column("model_config", of="s")
+    for place in range(_PLACES):
+        start = high - (high - low) * place // _PLACES
         rows = store.rows(
             f"""
-            SELECT m.id, substr(m.content, 1, 400)
+            SELECT m.id, substr(m.content, 1, 400), s.source IN ('cron', 'subagent')
+                OR coalesce(instr({marks}, '_delegate_from'), 0) > 0
             FROM messages AS m NOT INDEXED CROSS JOIN sessions AS s ON s.id = m.session_id
-            WHERE m.id <= :start AND m.role IN ('user', 'assistant') {sources}
+            WHERE m.id <= :start AND m.role IN ('user', 'assistant')
             ORDER BY m.id DESC LIMIT 3""",
             {"start": start},
         )
-        for row_id, content in rows:
-            word = _a_word(content, index)
+        for row_id, content, is_automation in rows:
+            word = _a_word(content)
             if word and isinstance(row_id, int):
-                yield row_id, word
-                break
+                yield Sample(place, row_id, word, bool(is_automation))
 
 
-def _a_word(content: object, index: Index) -> str | None:
+def _a_word(content: object) -> str | None:
     """Choose a word that the tokenizer is sure to see as one, and that is not only in JSON."""
     if not isinstance(content, str) or content.startswith("\0"):
         return None
-    least = 3 if index.name == TRIGRAMS else 1
-    return next(
-        (
-            word
-            for word in words_of(plain_text(content))[:-1]
-            if word.isascii() and len(word) >= least and not is_unspaced(word)
-        ),
-        None,
-    )
+    words = words_of(plain_text(content))[:-1]
+    return next((word for word in words if word.isascii() and len(word) >= _LEAST_WORD), None)

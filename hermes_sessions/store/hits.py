@@ -73,15 +73,35 @@ def searched_text(row: Sequence[object], roles: tuple[str, ...] | None) -> Text:
     return Text(plain_text(content), "\n".join(names))
 
 
-def read_hits(store: Store, ids: Iterable[int], roles: tuple[str, ...] | None) -> list[Hit]:
-    """Read messages that are sure to match, if they are searched."""
+def message_ids(store: Store, sessions: Iterable[str], *, among: Sequence[int]) -> frozenset[int]:
+    """Return those of some messages that belong to sessions."""
+    return store.ids(
+        """
+        SELECT id FROM messages
+        WHERE session_id IN (SELECT value FROM json_each(:sessions))
+          AND id BETWEEN :low AND :high
+          AND +id IN (SELECT value FROM json_each(:among))""",
+        {
+            "sessions": json.dumps(list(sessions)),
+            "among": json.dumps(among),
+            "low": min(among),
+            "high": max(among),
+        },
+    )
+
+
+def read_hits(
+    store: Store, ids: Iterable[int], roles: tuple[str, ...] | None
+) -> list[tuple[Hit, bool]]:
+    """Read messages that match by the index, if they are searched; tell which are structured."""
     rows = store.rows(
         f"""
-        SELECT {hit_columns(store)} FROM json_each(:ids) AS wanted
-        JOIN messages AS m ON m.id = wanted.value WHERE {is_searched(store, roles)}""",
+        SELECT {hit_columns(store)}, substr(m.content, 1, 1) = ''
+        FROM json_each(:ids) AS wanted JOIN messages AS m ON m.id = wanted.value
+        WHERE {is_searched(store, roles)}""",
         {"ids": json.dumps(list(ids)), **role_values(roles)},
     )
-    return [Hit._make(row) for row in rows]
+    return [(Hit._make(row[:5]), bool(row[5])) for row in rows]
 
 
 def read_matching(

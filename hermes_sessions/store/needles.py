@@ -8,10 +8,12 @@ matter. A structured row (a NUL byte first) always passes: LIKE ends at the NUL.
 from __future__ import annotations
 
 import re
+from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from hermes_sessions.matching import UNSPACED, is_unspaced
+from hermes_sessions.content import json_escapes
 from hermes_sessions.query import AnyOf, Not, Term
+from hermes_sessions.scripts import has_unspaced, is_unspaced, unspaced_runs
 
 if TYPE_CHECKING:
     from hermes_sessions.query import Query
@@ -56,7 +58,7 @@ def _term_condition(term: Term, capabilities: Capabilities, values: dict[str, st
     if pattern:
         ways.append(f"m.content {bound(pattern)}")
         ways.append("substr(m.content, 1, 1) = ''")
-    if not pattern or not is_unspaced(term.text):  # accents, or a cased letter beyond ASCII
+    if not pattern or not has_unspaced(term.text):  # accents, or a cased letter beyond ASCII
         ways.append("length(m.content) <> length(CAST(m.content AS BLOB))")
     for column in ("tool_calls", "tool_name"):
         if column in capabilities.messages:
@@ -66,8 +68,8 @@ def _term_condition(term: Term, capabilities: Capabilities, values: dict[str, st
 
 def text_pattern(term: Term) -> str:
     """Return the LIKE pattern of what must stand in plain text, "" if nothing is sure to."""
-    if is_unspaced(term.text):
-        pieces = re.findall(f"[{UNSPACED}]+", term.text)
+    if has_unspaced(term.text):
+        pieces = unspaced_runs(term.text)
     elif term.quoted:
         pieces = re.findall(r"[a-zA-Z0-9]+", term.text)
     else:
@@ -77,18 +79,16 @@ def text_pattern(term: Term) -> str:
 
 def call_patterns(term: Term) -> list[str]:
     """Return the LIKE patterns of what stands in the JSON of tool calls, escaped or not."""
-    plain = re.findall(f"[a-zA-Z0-9]+|[{UNSPACED}]+", term.text)
-    escaped = [
-        piece if piece.isascii() else "%".join(f"u{unit}" for unit in _utf16(piece))
-        for piece in plain
+    plain = [
+        "".join(run)
+        for is_kept, run in groupby(
+            term.text, lambda c: (c.isascii() and c.isalnum(), is_unspaced(c))
+        )
+        if any(is_kept)
     ]
+    escaped = [piece if piece.isascii() else "%".join(json_escapes(piece)) for piece in plain]
     patterns = [_pattern(plain), "%" + "%".join(escaped) + "%" if escaped else "%"]
     return list(dict.fromkeys(pattern or "%" for pattern in patterns))
-
-
-def _utf16(text: str) -> list[str]:
-    data = text.encode("utf-16-be", "surrogatepass")
-    return [data[i : i + 2].hex() for i in range(0, len(data), 2)]
 
 
 def _pattern(pieces: list[str]) -> str:

@@ -6,37 +6,40 @@ offered rows are read newest first, until no older conversation can come onto th
 
 from __future__ import annotations
 
-import json
 import math
+from collections import defaultdict
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from hermes_sessions.matching import holds, matches
-from hermes_sessions.query import Term, loosened
+from hermes_sessions.matching import matches
+from hermes_sessions.query import loosened
 from hermes_sessions.store.candidates import Finder, Reach
 from hermes_sessions.store.catalog import build_conversations, load_families, with_exact_activity
 from hermes_sessions.store.filters import Candidate, matcher
-from hermes_sessions.store.fts import check_indexes
-from hermes_sessions.store.hits import REASONING, Hit, read_hits, read_matching
+from hermes_sessions.store.fts import Indexes
+from hermes_sessions.store.hits import REASONING, Hit, message_ids, read_hits, read_matching
 from hermes_sessions.store.scanning import scan
 from hermes_sessions.store.sessions import load_sessions
 from hermes_sessions.store.titles import sessions_by_id, sessions_by_title
 from hermes_sessions.times import DAY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from hermes_sessions.models import Conversation, Filter
     from hermes_sessions.query import Query
     from hermes_sessions.store.connect import Store
-    from hermes_sessions.store.fts import Health
+    from hermes_sessions.store.fts import Index
 
 DEFAULT_ROLES: Final = ("user", "assistant")
 AUTOMATION: Final = frozenset({"cron"})
 """Sources that are searched only when asked for: what a job wrote each night is not looked for."""
 
 _HALF_LIFE: Final = 45 * DAY
-_BATCH: Final = 2_000
+_ENOUGH: Final = 20
+"""Hits of a conversation that count for its rank; with more it is as much about it."""
+
+_BATCH: Final = 500
 
 
 class SortHits(StrEnum):
@@ -55,6 +58,7 @@ class Wanted(NamedTuple):
         roles: None for all.
         limit: conversations at most; 0 for all.
         now: epoch seconds.
+        keep: hits of each conversation that are kept, the newest ones; 0 for all.
     """
 
     query: Query
@@ -64,6 +68,7 @@ class Wanted(NamedTuple):
     sort: SortHits
     limit: int
     now: float
+    keep: int = 0
 
 
 class Found(NamedTuple):
@@ -71,19 +76,17 @@ class Found(NamedTuple):
 
     Attributes:
         by_title, by_id: its title or id matches.
-        hits: oldest first.
+        hit_count: how many there are.
+        newest_at: when the newest hit was written, else the last activity; epoch seconds.
+        hits: the newest ones, oldest first.
     """
 
     conversation: Conversation
     by_title: bool
     by_id: bool
+    hit_count: int
+    newest_at: float
     hits: tuple[Hit, ...]
-
-    @property
-    def newest_at(self) -> float:
-        """When the newest hit was written, else the last activity."""
-        times = [hit.timestamp for hit in self.hits if hit.timestamp is not None]
-        return max(times, default=self.conversation.active_at)
 
 
 class Result(NamedTuple):
@@ -93,6 +96,7 @@ class Result(NamedTuple):
         found: sorted and cut.
         total: conversations in view that match; None if not all of them were looked at.
         left_out: conversations that match but are out of view, by why, as far as was looked.
+        problems: indexes that were asked and could not be trusted.
         scanned: no index could be used, so rows were read one by one.
         in_parts: nothing matched in whole words; these match in parts of words.
         interrupted: the user stopped a scan; this is what it had found.
@@ -101,10 +105,26 @@ class Result(NamedTuple):
     found: tuple[Found, ...]
     total: int | None
     left_out: dict[str, int]
-    health: Health
+    problems: tuple[Index, ...]
     scanned: bool
     in_parts: bool = False
     interrupted: bool = False
+
+
+class _Tally:
+    """The hits of one conversation, newest first: a word may be in hundreds of thousands."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.newest_at: float | None = None
+        self.kept: list[Hit] = []
+
+    def add(self, hit: Hit, keep: int) -> None:
+        self.count += 1
+        if not keep or len(self.kept) < keep:
+            self.kept.append(hit)
+        if hit.timestamp is not None and (self.newest_at or 0.0) < hit.timestamp:
+            self.newest_at = hit.timestamp
 
 
 class _Groups:
@@ -115,20 +135,20 @@ class _Groups:
         self._wanted = wanted
         self._test = matcher(wanted.filter)
         self._owner: dict[str, Conversation | None] = {}
-        self._hits: dict[str, list[Hit]] = {}
+        self._tallies: defaultdict[str, _Tally] = defaultdict(_Tally)
         self._titled: set[str] = set()
         self._named: set[str] = set()
         self.left_out: dict[str, int] = {}
         self.shown: dict[str, Conversation] = {}
 
     def add(self, hits: Iterable[Hit]) -> None:
-        """Put hits where they belong."""
-        hits = list(hits)
+        """Put hits where they belong; all of them are older than those before."""
+        hits = sorted(hits, reverse=True)
         self._know({hit.session_id for hit in hits})
         for hit in hits:
             owner = self._owner.get(hit.session_id)
             if owner is not None:
-                self._hits.setdefault(owner.id, []).append(hit)
+                self._tallies[owner.id].add(hit, self._wanted.keep)
 
     def add_names(self, titled: set[str], named: set[str]) -> None:
         """Add conversations whose title or id matches."""
@@ -138,15 +158,13 @@ class _Groups:
 
     def found(self) -> list[Found]:
         """Return what was found so far."""
-        return [
-            Found(
-                conversation,
-                i in self._titled,
-                i in self._named,
-                tuple(sorted(self._hits.get(i, ()))),
-            )
-            for i, conversation in self.shown.items()
-        ]
+        return [self._found(one) for one in self.shown.values()]
+
+    def _found(self, one: Conversation) -> Found:
+        tally = self._tallies[one.id]
+        newest_at = one.active_at if tally.newest_at is None else tally.newest_at
+        named = one.id in self._titled, one.id in self._named
+        return Found(one, *named, tally.count, newest_at, tuple(reversed(tally.kept)))
 
     def _know(self, sessions: set[str]) -> None:
         """Find the conversations of sessions, and whether they are in view."""
@@ -197,7 +215,7 @@ def _out_of_view(conversation: Conversation, wanted: Filter) -> str | None:
 
 def search(store: Store, wanted: Wanted, progress: Callable[[float], object]) -> Result:
     """Find what matches; ``progress`` gets the part of a scan that is done (0 to 1)."""
-    finder = Finder(store, check_indexes(store), Reach(wanted.roles, not wanted.filter.is_default))
+    finder = Finder(store, Indexes(store), Reach(wanted.roles, not wanted.filter.is_default))
     result = _search(store, wanted, finder, progress)
     if not (result.found or result.left_out or result.interrupted):
         loose = wanted._replace(query=loosened(wanted.query))
@@ -231,7 +249,7 @@ def _search(
         page,
         len(found) if is_all else None,
         groups.left_out,
-        finder.health,
+        tuple(finder.indexes.problems),
         scanned=ids is None,
         interrupted=interrupted,
     )
@@ -247,15 +265,19 @@ def _read_newest_first(
         hits = list(_decide(store, wanted, finder, batch))
         groups.add(hits)
         rest = len(pending) - start - len(batch)
-        oldest = min((hit.timestamp for hit in hits if hit.timestamp is not None), default=None)
-        if rest and oldest is not None and _is_decided(wanted, groups, rest, oldest):
-            _complete(store, wanted, finder, set(pending[start + len(batch) :]), groups)
+        before = max((hit.timestamp for hit in hits if hit.timestamp is not None), default=None)
+        if rest and before is not None and _is_decided(wanted, groups, rest, before):
+            _complete(store, wanted, finder, pending[start + len(batch) :], groups)
             return False
     return True
 
 
-def _is_decided(wanted: Wanted, groups: _Groups, rest: int, oldest: float) -> bool:
-    """Tell whether no conversation with the remaining hits, all older, can be on the page."""
+def _is_decided(wanted: Wanted, groups: _Groups, rest: int, before: float) -> bool:
+    """Tell whether hits that are older can hardly change what is on the page.
+
+    They cannot bring a new conversation onto it. One that was seen and is not on it might gain by
+    having many more hits, all of them older than those of the page.
+    """
     if not wanted.limit or wanted.sort is SortHits.OLDEST:
         return False
     found = ranked(groups.found(), wanted)
@@ -263,59 +285,42 @@ def _is_decided(wanted: Wanted, groups: _Groups, rest: int, oldest: float) -> bo
         return False
     last = found[wanted.limit - 1]
     if wanted.sort is SortHits.NEWEST:
-        return last.newest_at >= oldest
-    return (
-        last.by_title
-        or last.by_id
-        or _score(len(last.hits), last.newest_at, wanted.now) >= (_score(rest, oldest, wanted.now))
-    )
+        return last.newest_at >= before
+    if last.by_title or last.by_id:
+        return True
+    score = _score(last.hit_count, last.newest_at, wanted.now)
+    return score >= _score(rest, before, wanted.now)
 
 
 def _complete(
-    store: Store, wanted: Wanted, finder: Finder, rest: set[int], groups: _Groups
+    store: Store, wanted: Wanted, finder: Finder, rest: list[int], groups: _Groups
 ) -> None:
     """Read the older hits of the conversations on the page, so that their numbers are right."""
     page = ranked(groups.found(), wanted)[: wanted.limit]
     sessions = [i for one in page for i in one.conversation.session_ids]
-    rows = store.rows(
-        "SELECT id FROM messages WHERE session_id IN (SELECT value FROM json_each(:sessions))",
-        {"sessions": json.dumps(sessions)},
-    )
-    older = [row[0] for row in rows if isinstance(row[0], int) and row[0] in rest]
+    older = message_ids(store, sessions, among=rest)
     groups.add(_decide(store, wanted, finder, older))
 
 
-def _decide(store: Store, wanted: Wanted, finder: Finder, ids: list[int]) -> Iterator[Hit]:
+def _decide(store: Store, wanted: Wanted, finder: Finder, ids: Collection[int]) -> Iterator[Hit]:
     """Decide candidates by what the index is sure of, and the others by their text."""
-    sure: list[int] = []
-    doubtful: list[int] = []
-    for row_id in ids:
-        decided = _decided(wanted.query, finder, row_id)
-        if decided is None:
-            doubtful.append(row_id)
-        elif decided:
-            sure.append(row_id)
-    yield from read_hits(store, sure, wanted.roles)
-    for hit, text in read_matching(store, doubtful, wanted.roles):
+    certain, possible = finder.bounds(wanted.query, frozenset(ids))
+    doubtful = set(possible - certain)
+    for hit, is_structured in read_hits(store, certain, wanted.roles):
+        if is_structured:
+            doubtful.add(hit.message_id)
+        else:
+            yield hit
+    for hit, text in read_matching(store, sorted(doubtful), wanted.roles):
         if matches(wanted.query, text):
             yield hit
-
-
-def _decided(query: Query, finder: Finder, row_id: int) -> bool | None:
-    def known(term: Term) -> bool | None:
-        rows = finder.rows(term)
-        if rows is None or row_id in rows.maybe:
-            return None
-        return row_id in rows.certain
-
-    return holds(query, known)
 
 
 def ranked(found: Iterable[Found], wanted: Wanted) -> list[Found]:
     """Sort conversations; by rank, those whose title or id matches come first."""
 
     def rank(one: Found) -> tuple[bool, float, str]:
-        score = _score(len(one.hits), one.newest_at, wanted.now)
+        score = _score(one.hit_count, one.newest_at, wanted.now)
         return one.by_title or one.by_id, score, one.conversation.id
 
     if wanted.sort is SortHits.RANK:
@@ -327,4 +332,4 @@ def ranked(found: Iterable[Found], wanted: Wanted) -> list[Found]:
 def _score(hits: int, newest_at: float, now: float) -> float:
     """More hits count, but newer ones more: what was talked about lately is what is looked for."""
     age = max(0.0, now - newest_at)
-    return float((1 + math.log1p(hits)) * 0.5 ** (age / _HALF_LIFE))
+    return float((1 + math.log1p(min(hits, _ENOUGH))) * 0.5 ** (age / _HALF_LIFE))

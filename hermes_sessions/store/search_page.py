@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hermes_sessions.query import Term, terms
 from hermes_sessions.snippets import Snippet, make_snippet
+from hermes_sessions.store.catalog import with_exact_activity
 from hermes_sessions.store.hits import read_matching
 from hermes_sessions.store.messages import load_transcript
 from hermes_sessions.store.summaries import summarise
@@ -52,12 +53,10 @@ class Detail(NamedTuple):
     """How much is shown of each conversation.
 
     Attributes:
-        per_conversation: hits at most; 0 for all.
         context: messages around each hit.
         length: characters of a snippet.
     """
 
-    per_conversation: int
     context: int
     length: int
 
@@ -66,25 +65,22 @@ def load_blocks(
     store: Store, home: Path | None, wanted: Wanted, result: Result, detail: Detail
 ) -> list[Block]:
     """Load what is shown of a result, in its order."""
-    conversations = [one.conversation for one in result.found]
-    summaries = {s.id: s for s in summarise(store, home, conversations, wanted.now)}
-    chosen = {one.conversation.id: _chosen(one, detail) for one in result.found}
-    snippets = _snippets(store, wanted, [h for hits in chosen.values() for h in hits], detail)
+    conversations = with_exact_activity(store, [one.conversation for one in result.found])
+    found = summarise(store, home, conversations, wanted.now, sized=False)
+    summaries = {summary.id: summary for summary in found}
+    hits = [hit for one in result.found for hit in one.hits]
+    snippets = _snippets(store, wanted, hits, detail)
     return [
         Block(
             summaries[one.conversation.id],
             one.by_title,
             one.by_id,
-            _with_context(store, one, chosen[one.conversation.id], snippets, detail),
-            len(one.hits),
+            _with_context(store, one, snippets, detail),
+            one.hit_count,
         )
         for one in result.found
         if one.conversation.id in summaries
     ]
-
-
-def _chosen(one: Found, detail: Detail) -> tuple[Hit, ...]:
-    return one.hits[-detail.per_conversation :] if detail.per_conversation else one.hits
 
 
 def _snippets(store: Store, wanted: Wanted, hits: list[Hit], detail: Detail) -> dict[int, Snippet]:
@@ -104,11 +100,10 @@ def highlighted(query: Query) -> tuple[Term, ...]:
 def _with_context(
     store: Store,
     one: Found,
-    hits: tuple[Hit, ...],
     snippets: dict[int, Snippet],
     detail: Detail,
 ) -> tuple[Shown, ...]:
-    shown = [hit for hit in hits if hit.message_id in snippets]
+    shown = [hit for hit in one.hits if hit.message_id in snippets]
     if not detail.context:
         return tuple(Shown(hit, snippets[hit.message_id], (), ()) for hit in shown)
     transcript = load_transcript(store, one.conversation.session_ids)

@@ -20,9 +20,17 @@ if TYPE_CHECKING:
 
 
 def summarise(
-    store: Store, home: Path | None, conversations: Sequence[Conversation], now: float
+    store: Store,
+    home: Path | None,
+    conversations: Sequence[Conversation],
+    now: float,
+    *,
+    sized: bool = True,
 ) -> list[Summary]:
-    """Summarise conversations whose activity is exact; one that is gone by now is left out."""
+    """Summarise conversations whose activity is exact; one that is gone by now is left out.
+
+    Not ``sized``, their messages are not counted: the biggest one costs more than all the rest.
+    """
     sessions = load_sessions(store, (node.id for c in conversations for node in c.nodes))
     live = find_live(store, home, conversations, now)
     summaries = []
@@ -30,7 +38,7 @@ def summarise(
         rows = tuple(sessions[i] for i in conversation.session_ids if i in sessions)
         if not rows:
             continue
-        messages, preview, damage = _message_facts(store, conversation)
+        messages, preview, damage = _message_facts(store, conversation, sized=sized)
         summaries.append(
             Summary(
                 conversation=conversation,
@@ -46,11 +54,11 @@ def summarise(
 
 
 def _message_facts(
-    store: Store, conversation: Conversation
+    store: Store, conversation: Conversation, *, sized: bool
 ) -> tuple[int | None, str, UserError | None]:
     """Return the size of the transcript and its preview, or the damage that keeps them."""
     try:
-        messages = count_messages(store, conversation.session_ids)
+        messages = count_messages(store, conversation.session_ids) if sized else None
         return messages, load_preview(store, conversation.session_ids), None
     except StoreDamaged as damage:
         return None, "", damage

@@ -7,7 +7,10 @@ release's own search answered (corpus manifest) must be among what we find.
 from __future__ import annotations
 
 import json
+import os
+import shlex
 import sqlite3
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +18,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import hermes_sessions
+import tmux
 from hermes_sessions.content import plain_text, tool_calls
 from hermes_sessions.matching import Text, matches
 from hermes_sessions.models import Filter
@@ -83,7 +88,7 @@ EVERYTHING = Filter(everything=True)
 
 def find(store: Store, query: str, roles: tuple[str, ...] | None) -> Result:
     wanted = Wanted(parse(query), query, EVERYTHING, roles, SortHits.RANK, 0, CLOCK)
-    return search(store, wanted, lambda _: None)
+    return search(store, wanted, lambda _, __: None)
 
 
 @pytest.mark.parametrize("name", READABLE)
@@ -359,7 +364,8 @@ def test_an_interrupted_scan_shows_what_it_has(make_cli: MakeCli) -> None:
     cli = make_cli("no-fts")
     steps: list[float] = []
 
-    def stop(done: float) -> None:
+    def stop(done: float, so_far: Callable[[], Result]) -> None:
+        assert len(so_far().found) <= 1
         steps.append(done)
         raise KeyboardInterrupt
 
@@ -371,12 +377,48 @@ def test_an_interrupted_scan_shows_what_it_has(make_cli: MakeCli) -> None:
     assert [one.conversation.id for one in result.found] == ["20260305_120000_0c0001"]
 
 
+@pytest.mark.skipif(tmux.PROGRAM is None, reason="needs tmux")
+def test_a_long_scan_shows_what_it_has_found_and_stops_at_once(tmp_path: Path) -> None:
+    home = place_store("no-fts", tmp_path / "home")
+    many = f"""
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 250000)
+        INSERT INTO messages (session_id, role, content, timestamp)
+        SELECT 'big', 'user', 'the quokka ' || i, {CLOCK} - 300000 + i FROM n"""
+    edit(session(id="big", title="all about quokkas", started_at=CLOCK - 300000), many)(
+        home / "state.db"
+    )
+    package = str(Path(hermes_sessions.__file__).parents[1])
+    server = tmux.Tmux({**os.environ, "HERMES_HOME": str(home), "PYTHONPATH": package})
+    try:
+        pane = server.open(tmp_path, width=100, height=30)
+        pane.type(f"{shlex.quote(sys.executable)} -m hermes_sessions search quokka; echo code $?")
+        pane.wait_for(r"^searching ━[^\n]*%\n.*all about quokkas[^\n]*big\n +you .* the quokka \d+")
+        pane.press("C-c")
+        pane.wait_for(r"^interrupted: this is what was found so far$")
+        pane.wait_for(r"^code 130$")
+        text = pane.text()
+    finally:
+        server.close()
+    assert "searching" not in text
+    assert "all about quokkas" in text
+    assert "Traceback" not in text
+
+
 def test_nothing_found_says_where_it_looked(cli: Cli) -> None:
     outcome = cli("search", "nosuchword").ok()
     assert outcome.stdout == ""
     assert "nothing found" in outcome.stderr
     assert str(cli.home) in outcome.stderr
     assert cli("search", "nosuchword", "--json").ok().stdout == "[]\n"
+
+
+def test_R050_messages_without_a_session_are_named(make_cli: MakeCli) -> None:
+    cli = make_cli("orphan-rows")
+    outcome = cli("search", "expects 403").ok()
+    assert outcome.stdout == ""
+    assert "orphan: found in 1 message whose session is gone: 20260302_090000_a1b2c3" in (
+        outcome.stderr
+    )
 
 
 def test_R006_a_conversation_is_as_old_as_in_a_list(cli: Cli) -> None:

@@ -1,43 +1,63 @@
-"""A line of progress on stderr for what takes longer than a person waits gladly."""
+"""Progress on stderr for what takes longer than a person waits gladly."""
 
 from __future__ import annotations
 
 import time
 from typing import TYPE_CHECKING, Final, Self
 
-from hermes_sessions.context import write_to
-
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from rich.live import Live
+    from rich.text import Text
+
     from hermes_sessions.context import Env
 
 _PATIENCE: Final = 0.5
+_EVERY: Final = 0.3
 _BAR: Final = 24
 
 
 class Progress:
-    """A bar that appears after half a second, on a terminal only, and goes away."""
+    """A bar, and below it what was found so far; on a terminal only, and gone at the end."""
 
     def __init__(self, env: Env, what: str) -> None:
         self._env = env
         self._what = what
-        self._began = time.monotonic()
-        self._is_shown = False
+        self._due = time.monotonic() + _PATIENCE
+        self._live: Live | None = None
+        self._is_watched = (
+            not env.quiet and env.stderr.isatty() and env.environ.get("TERM") != "dumb"
+        )
 
-    def update(self, done: float) -> None:
-        """Show how much is done, from 0 to 1."""
-        if self._env.quiet or not self._env.stderr.isatty():
+    def update(self, done: float, found: Callable[[], Iterable[Text]]) -> None:
+        """Show how much is done, from 0 to 1, and what was found, if it is time to."""
+        if not self._is_watched or time.monotonic() < self._due:
             return
-        if time.monotonic() - self._began < _PATIENCE:
-            return
+        from rich.console import Group
+        from rich.text import Text
+
         filled = round(done * _BAR)
-        bar = "━" * filled + "┈" * (_BAR - filled)
-        write_to(self._env.stderr, f"\r{self._what} {bar} {done:4.0%}")
-        self._env.stderr.flush()
-        self._is_shown = True
+        bar = Text(f"{self._what} {'━' * filled}{'┈' * (_BAR - filled)} {done:4.0%}")
+        self._started().update(Group(bar, *found()), refresh=True)
+        self._due = time.monotonic() + _EVERY
+
+    def _started(self) -> Live:
+        if self._live is None:
+            from rich.live import Live
+
+            from hermes_sessions.render.console import make_console
+
+            console = make_console(self._env, self._env.stderr, is_terminal=True)
+            self._live = Live(
+                console=console, transient=True, auto_refresh=False, vertical_overflow="crop"
+            )
+            self._live.start()
+        return self._live
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._is_shown:
-            write_to(self._env.stderr, "\r\x1b[2K")
+        if self._live is not None:
+            self._live.stop()

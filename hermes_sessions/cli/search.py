@@ -18,9 +18,13 @@ from hermes_sessions.store.fts import State
 from hermes_sessions.store.hits import REASONING
 from hermes_sessions.store.search import DEFAULT_ROLES, SortHits, Wanted, search
 from hermes_sessions.store.search_page import Detail, load_blocks
-from hermes_sessions.text import plural
+from hermes_sessions.text import one_line, plural
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from rich.text import Text
+
     from hermes_sessions.context import Env
     from hermes_sessions.home import Home
     from hermes_sessions.store.fts import Index
@@ -44,6 +48,9 @@ FIELDS = (
 _SNIPPET, _LEAST_SNIPPET = 160, 30
 _BESIDE = 32
 """Columns of a terminal that a hit needs beside its snippet."""
+
+_ORPHANS = 3
+"""Ids of sessions that are gone which are named."""
 
 _WRONG = {
     State.MISSING: "there is no search index",
@@ -135,9 +142,16 @@ def run(env: Env, request: Request) -> int:
     fields = _fields(request)
     try:
         with opened_store(env, home) as store, Progress(env, "searching") as progress:
-            result = search(store, request.wanted, progress.update)
-            detail = request.detail
-            blocks = load_blocks(store, home.path, request.wanted, result, detail)
+
+            def load(result: Result) -> list[Block]:
+                return load_blocks(store, home.path, request.wanted, result, request.detail)
+
+            def report(done: float, so_far: Callable[[], Result]) -> None:
+                shows = env.is_terminal and fields is None and not request.ids
+                progress.update(done, lambda: _preview(env, load(so_far())) if shows else ())
+
+            result = search(store, request.wanted, report)
+            blocks = load(result)
     except StoreMissing as missing:
         if fields is not None:
             env.write("[]\n")
@@ -183,6 +197,12 @@ def _print(
         env.write(result_lines(blocks))
 
 
+def _preview(env: Env, blocks: list[Block]) -> Iterable[Text]:
+    from hermes_sessions.render.hits import block_lines
+
+    return block_lines(env, blocks)
+
+
 def _print_notes(env: Env, home: Home, blocks: list[Block], result: Result) -> None:
     if not blocks:
         hidden = in_words(result.left_out)
@@ -191,6 +211,10 @@ def _print_notes(env: Env, home: Home, blocks: list[Block], result: Result) -> N
         env.note("nothing matches in whole words; these match in parts of words")
     if result.interrupted:
         env.note("interrupted: this is what was found so far")
+    if result.orphans:
+        where = plural(sum(result.orphans.values()), "message")
+        gone = ", ".join(map(one_line, sorted(result.orphans)[:_ORPHANS]))
+        env.note(f"orphan: found in {where} whose session is gone: {gone}")
     for index in result.problems[:1]:
         read = "every message" if result.scanned else "what it misses"
         cure = "Cure: hermes-sessions optimize"

@@ -14,13 +14,16 @@ DIM = "dim"
 DANGER = "red"
 
 
-def make_console(env: Env, stream: IO[str] | None = None) -> Console:
-    """Make a console for a stream (stdout) that shows text as it is."""
+def make_console(env: Env, stream: IO[str] | None = None, *, is_terminal: bool = False) -> Console:
+    """Make a console for a stream (stdout) that shows text as it is.
+
+    If it ``is_terminal``, its lines can be replaced, even without colours.
+    """
     stream = stream or env.stdout
     colored = env.colored(stream)
     return Console(
         file=stream,
-        force_terminal=colored,
+        force_terminal=colored or is_terminal,
         color_system="standard" if colored else None,
         no_color=not colored,
         width=env.width,

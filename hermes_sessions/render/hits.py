@@ -14,9 +14,7 @@ from hermes_sessions.times import ago
 from hermes_sessions.workspace import base_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from rich.console import Console
+    from collections.abc import Iterable, Iterator
 
     from hermes_sessions.context import Env
     from hermes_sessions.models import Message
@@ -33,13 +31,27 @@ def print_results(env: Env, blocks: Iterable[Block], result: Result) -> None:
     """Print a page of results and what is not on it."""
     console = make_console(env)
     blocks = list(blocks)
-    for block in blocks:
-        _print_block(console, env, block)
+    for line in block_lines(env, blocks):
+        console.print(line, soft_wrap=True)
     if blocks:
         console.print(Text(_footer(blocks, result), DIM), soft_wrap=True)
 
 
-def _print_block(console: Console, env: Env, block: Block) -> None:
+def block_lines(env: Env, blocks: Iterable[Block]) -> Iterator[Text]:
+    """Yield the lines of conversations with their hits, each as wide as the terminal at most."""
+    for block in blocks:
+        yield _head(env, block)
+        for shown in block.shown:
+            yield from (_neighbour(env, message) for message in shown.before)
+            yield _hit(env, shown)
+            yield from (_neighbour(env, message) for message in shown.after)
+        more = block.hits - len(block.shown)
+        if more > 0:
+            yield Text(f"  +{more} more", DIM)
+        yield Text()
+
+
+def _head(env: Env, block: Block) -> Text:
     summary = block.summary
     style = "bold" if summary.title else "bold italic"
     workspace = base_name(summary.workspace) if summary.workspace else ""
@@ -51,20 +63,10 @@ def _print_block(console: Console, env: Env, block: Block) -> None:
         (one_line(summary.name) or "—", style),
         (f" · {' · '.join(one_line(fact) for fact in facts if fact)}", DIM),
     )
-    _print_with_end(console, head, Text(one_line(summary.id), ACCENT))
-    for shown in block.shown:
-        for message in shown.before:
-            _print_neighbour(console, env, message)
-        _print_hit(console, env, shown)
-        for message in shown.after:
-            _print_neighbour(console, env, message)
-    more = block.hits - len(block.shown)
-    if more > 0:
-        console.print(Text(f"  +{more} more", DIM))
-    console.print()
+    return _with_end(env, head, Text(one_line(summary.id), ACCENT))
 
 
-def _print_hit(console: Console, env: Env, shown: Shown) -> None:
+def _hit(env: Env, shown: Shown) -> Text:
     hit = shown.hit
     end = Text(f"#{hit.message_id}", DIM)
     if hit.archived:
@@ -75,25 +77,24 @@ def _print_hit(console: Console, env: Env, shown: Shown) -> None:
     if not env.colored(env.stdout):
         snippet = Text(shown.snippet.marked("«", "»"))
     when = (f"  {_who(hit.role)} {ago(hit.timestamp, env.now):{_WHEN}}", DIM)
-    line = Text.assemble(when, snippet)
-    _print_with_end(console, line, end)
+    return _with_end(env, Text.assemble(when, snippet), end)
 
 
-def _print_neighbour(console: Console, env: Env, message: Message) -> None:
+def _neighbour(env: Env, message: Message) -> Text:
     text = one_line(plain_text(message.content)[:2000])
     line = Text(f"  {_who(message.role)} {ago(message.timestamp, env.now):{_WHEN}}{text}", DIM)
-    _print_with_end(console, line, Text(f"#{message.id}", DIM))
+    return _with_end(env, line, Text(f"#{message.id}", DIM))
 
 
 def _who(role: str) -> str:
     return f"{one_line(_SPEAKERS.get(role, role))[:_WHO]:{_WHO}}"
 
 
-def _print_with_end(console: Console, line: Text, end: Text) -> None:
-    """Print a line cut to leave room for its end at the right margin."""
-    room = console.width - end.cell_len - 2
+def _with_end(env: Env, line: Text, end: Text) -> Text:
+    """Return a line cut to leave room for its end at the right margin."""
+    room = env.width - end.cell_len - 2
     line.truncate(max(room, 10), overflow="ellipsis", pad=True)
-    console.print(line + Text("  ") + end, soft_wrap=True)
+    return line + Text("  ") + end
 
 
 def _footer(blocks: list[Block], result: Result) -> str:

@@ -17,7 +17,7 @@ from hermes_sessions.store.hits import (
 from hermes_sessions.store.needles import sieve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from hermes_sessions.query import Query
     from hermes_sessions.store.connect import Store
@@ -30,9 +30,11 @@ def scan(
     store: Store,
     query: Query,
     roles: tuple[str, ...] | None,
-    progress: Callable[[float], object],
-) -> Iterator[list[Hit]]:
-    """Yield the hits of one stretch of messages after the other, newest first."""
+) -> Iterator[tuple[float, list[Hit]]]:
+    """Yield the hits of one stretch of messages after the other, newest first.
+
+    With each comes how much is done, from 0 to 1.
+    """
     newest = store.value("SELECT max(id) FROM messages")
     if not isinstance(newest, int):
         return
@@ -45,5 +47,5 @@ def scan(
     for high in range(newest, 0, -_STEP):
         bounds = {"low": high - _STEP, "high": high}
         rows = store.rows(statement, {**bounds, **values, **role_values(roles)})
-        yield [Hit._make(row[:5]) for row in rows if matches(query, searched_text(row[5:], roles))]
-        progress(1 - max(0, high - _STEP) / newest)
+        hits = [Hit._make(r[:5]) for r in rows if matches(query, searched_text(r[5:], roles))]
+        yield 1 - max(0, high - _STEP) / newest, hits

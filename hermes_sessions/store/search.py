@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Callable
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -24,7 +25,7 @@ from hermes_sessions.store.titles import sessions_by_id, sessions_by_title
 from hermes_sessions.times import DAY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from hermes_sessions.models import Conversation, Filter
     from hermes_sessions.query import Query
@@ -96,6 +97,7 @@ class Result(NamedTuple):
         found: sorted and cut.
         total: conversations in view that match; None if not all of them were looked at.
         left_out: conversations that match but are out of view, by why, as far as was looked.
+        orphans: how many messages match that belong to no session, by the id they name.
         problems: indexes that were asked and could not be trusted.
         scanned: no index could be used, so rows were read one by one.
         in_parts: nothing matched in whole words; these match in parts of words.
@@ -105,10 +107,15 @@ class Result(NamedTuple):
     found: tuple[Found, ...]
     total: int | None
     left_out: dict[str, int]
+    orphans: dict[str, int]
     problems: tuple[Index, ...]
     scanned: bool
     in_parts: bool = False
     interrupted: bool = False
+
+
+Progress = Callable[[float, Callable[[], Result]], object]
+"""Gets how much of a scan is done, from 0 to 1, and what can tell what was found so far."""
 
 
 class _Tally:
@@ -139,6 +146,7 @@ class _Groups:
         self._titled: set[str] = set()
         self._named: set[str] = set()
         self.left_out: dict[str, int] = {}
+        self.orphans: dict[str, int] = {}
         self.shown: dict[str, Conversation] = {}
 
     def add(self, hits: Iterable[Hit]) -> None:
@@ -147,7 +155,9 @@ class _Groups:
         self._know({hit.session_id for hit in hits})
         for hit in hits:
             owner = self._owner.get(hit.session_id)
-            if owner is not None:
+            if hit.session_id not in self._owner:
+                self.orphans[hit.session_id] = self.orphans.get(hit.session_id, 0) + 1
+            elif owner is not None:
                 self._tallies[owner.id].add(hit, self._wanted.keep)
 
     def add_names(self, titled: set[str], named: set[str]) -> None:
@@ -213,45 +223,52 @@ def _out_of_view(conversation: Conversation, wanted: Filter) -> str | None:
     return None
 
 
-def search(store: Store, wanted: Wanted, progress: Callable[[float], object]) -> Result:
-    """Find what matches; ``progress`` gets the part of a scan that is done (0 to 1)."""
+def search(store: Store, wanted: Wanted, progress: Progress) -> Result:
+    """Find what matches; ``progress`` is told of a scan, which may take long."""
     finder = Finder(store, Indexes(store), Reach(wanted.roles, not wanted.filter.is_default))
     result = _search(store, wanted, finder, progress)
-    if not (result.found or result.left_out or result.interrupted):
+    if not (result.found or result.left_out or result.orphans or result.interrupted):
         loose = wanted._replace(query=loosened(wanted.query))
         found = _search(store, loose, finder, progress)
-        if found.found or found.left_out:
+        if found.found or found.left_out or found.orphans:
             return found._replace(in_parts=True)
     return result
 
 
-def _search(
-    store: Store, wanted: Wanted, finder: Finder, progress: Callable[[float], object]
-) -> Result:
+def _search(store: Store, wanted: Wanted, finder: Finder, progress: Progress) -> Result:
     groups = _Groups(store, wanted)
     groups.add_names(
         sessions_by_title(store, wanted.query), sessions_by_id(store, wanted.query, wanted.text)
     )
     is_reasoning = wanted.roles is not None and REASONING in wanted.roles
     ids = None if is_reasoning else finder.candidates(wanted.query)
-    is_all, interrupted = True, False
-    if ids is None:
-        try:
-            for hits in scan(store, wanted.query, wanted.roles, progress):
-                groups.add(hits)
-        except KeyboardInterrupt:
-            is_all, interrupted = False, True
-    else:
+    if ids is not None:
         is_all = _read_newest_first(store, wanted, finder, ids, groups)
+        return _result(wanted, finder, groups, is_all=is_all, scanned=False)
+
+    def so_far() -> Result:
+        return _result(wanted, finder, groups, is_all=False, scanned=True)
+
+    try:
+        for done, hits in scan(store, wanted.query, wanted.roles):
+            groups.add(hits)
+            progress(done, so_far)
+    except KeyboardInterrupt:
+        return so_far()._replace(interrupted=True)
+    return _result(wanted, finder, groups, is_all=True, scanned=True)
+
+
+def _result(
+    wanted: Wanted, finder: Finder, groups: _Groups, *, is_all: bool, scanned: bool
+) -> Result:
     found = ranked(groups.found(), wanted)
-    page = tuple(found[: wanted.limit or None])
     return Result(
-        page,
+        tuple(found[: wanted.limit or None]),
         len(found) if is_all else None,
         groups.left_out,
+        groups.orphans,
         tuple(finder.indexes.problems),
-        scanned=ids is None,
-        interrupted=interrupted,
+        scanned=scanned,
     )
 
 

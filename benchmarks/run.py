@@ -25,6 +25,7 @@ import sysconfig
 import tempfile
 import termios
 import time
+import venv
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 TOOLS = ROOT / "tools"
 HERMES = "0.22.2"
+PEERS = {"converseek": "1.0.4", "search-clanker-history": "0.3.0"}
+"""Other programs that search the store, by name on PyPI, and the versions compared with."""
 
 STORES = {
     "s1k": ("--sessions", "1000", "--messages", "30000"),
@@ -43,6 +46,19 @@ STORES = {
     "s100k": ("--sessions", "100000", "--messages", "1000000"),
 }
 """The homes measured on, by name, and the arguments of `make_large_store.py` that build them."""
+
+STALE = "s10k-stale"
+"""s10k with its search index marked as out of date, so that every message is read."""
+
+MARK_STALE = "INSERT OR REPLACE INTO state_meta (key, value) VALUES ('fts_stale', '1')"
+
+COUNT = """
+import sqlite3, sys
+store = sqlite3.connect(f"file:{sys.argv[1]}/state.db?mode=ro", uri=True)
+count = "SELECT count(*) FROM messages WHERE instr(content, ?)"
+print(store.execute(count, sys.argv[2:]).fetchone())
+"""
+"""The least that a search without an index can do."""
 
 COMPLETE_REF = ("__complete", "ref", "2026")
 """What the shell calls for the candidates of a REF that begins with 2026."""
@@ -56,9 +72,12 @@ COLUMNS, LINES = 100, 50
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two commands of a case. `{big}` stands for the id of the biggest conversation."""
+    """One of the two commands of a case.
 
-    program: str  # ours, python or hermes
+    `{big}` stands for the id of the biggest conversation, `{home}` for the home.
+    """
+
+    program: str  # ours, python, hermes, or one of PEERS
     argv: tuple[str, ...]
     store: str | None = None
     mode: str = "pipe"  # or pty
@@ -92,6 +111,23 @@ CASES = (
     Case("search-common", Side("ours", ("search", "pipeline"), "s10k"), 2.0, memory_limit=80),
     Case("search-cjk", Side("ours", ("search", "数据库"), "s10k"), 1.6, memory_limit=80),
     Case("search-title", Side("ours", ("search", TITLE), "s10k"), 1.4, memory_limit=80),
+    Case(
+        "search-scan",
+        Side("ours", ("search", "pipeline"), STALE),
+        2.0,
+        Side("python", ("-c", COUNT, "{home}", "pipeline"), STALE),
+        memory_limit=80,
+    ),
+    *(
+        Case(
+            f"{name}-{word}", Side("ours", ("search", word), "s10k"), 1.0, Side(name, argv, "s10k")
+        )
+        for word in ("zyzzyva", "pipeline")
+        for name, argv in (
+            ("converseek", ("search", word)),
+            ("search-clanker-history", ("--agent", "hermes", word)),
+        )
+    ),
     Case("list-100k", Side("ours", ("list",), "s100k"), 4.0, LIST_10K),
     Case(
         "hermes-list",
@@ -201,6 +237,7 @@ class Bench:
         self.stores = stores
         self.scratch = scratch
         self.hermes: str | None = None
+        self.peers: Path | None = None
 
     def outcome(self, case: Case, runs: int) -> Outcome:
         """Measure a case: one run of each side to warm up, then in turn."""
@@ -224,10 +261,18 @@ class Bench:
 
     def argv(self, side: Side) -> list[str]:
         """Return the full command of one side."""
-        programs = {"ours": self.command, "python": (sys.executable,)}
-        program = (self.hermes_program(),) if side.program == "hermes" else programs[side.program]
         big = self.big_conversation(side.store) if side.store else ""
-        return [*program, *(part.replace("{big}", big) for part in side.argv)]
+        home = str(self.home(side)) if side.store else ""
+        words = (part.replace("{big}", big).replace("{home}", home) for part in side.argv)
+        return [*self.program(side.program), *words]
+
+    def program(self, name: str) -> tuple[str, ...]:
+        """Return the command that starts one of the programs."""
+        if name in PEERS:
+            return (self.peer_program(name),)
+        if name == "hermes":
+            return (self.hermes_program(),)
+        return self.command if name == "ours" else (sys.executable,)
 
     def env(self, side: Side) -> dict[str, str]:
         """Return a small environment, the same for everybody who measures."""
@@ -235,11 +280,19 @@ class Bench:
         env |= {"HOME": str(self.scratch), "TERM": "xterm-256color", "LANG": "C.UTF-8"}
         if side.store:
             env["HERMES_HOME"] = str(self.home(side))
+        if side.store and side.program in PEERS:  # some know no other place
+            env["HOME"] = str(self.scratch / f"user-{side.store}")
+            link = Path(env["HOME"], ".hermes")
+            link.parent.mkdir(exist_ok=True)
+            if not link.exists():
+                link.symlink_to(self.home(side))
         return env
 
     def home(self, side: Side) -> Path:
         """Return the home of one side, built if it is missing; Hermes gets a copy to write in."""
         home = self.stores / str(side.store)
+        if side.store == STALE and not (home / "state.db").exists():
+            self.make_stale(home)
         if not (home / "state.db").exists():
             print(f"building {home} …", file=sys.stderr)
             maker = [sys.executable, str(TOOLS / "make_large_store.py"), str(home)]
@@ -251,11 +304,24 @@ class Bench:
             shutil.copytree(home, copy)
         return copy
 
+    def make_stale(self, home: Path) -> None:
+        """Copy s10k and mark its index."""
+        shutil.copytree(self.home(LIST_10K), home)
+        with contextlib.closing(sqlite3.connect(home / "state.db")) as store:
+            store.execute(MARK_STALE)
+            store.commit()
+
     def big_conversation(self, store: str) -> str:
         """Return the id of the biggest conversation of a store."""
         facts = self.home(Side("ours", (), store)) / "large-store.json"
         big: str = json.loads(facts.read_text("utf-8"))["big"]["id"]
         return big
+
+    def peer_program(self, name: str) -> str:
+        """Return the command of a peer, installed if need be."""
+        if self.peers is None:
+            self.peers = install_peers(self.stores / "peers")
+        return str(self.peers / name)
 
     def hermes_program(self) -> str:
         """Return the `hermes` command of a real release, fetched if need be."""
@@ -266,6 +332,18 @@ class Bench:
                 raise Unavailable(done.stderr.strip().removeprefix("error: "))
             self.hermes = done.stdout.strip()
         return self.hermes
+
+
+def install_peers(place: Path) -> Path:
+    """Install the peers in a virtual environment of their own; return where their programs are."""
+    if not (place / "bin" / "pip").exists():
+        venv.create(place, with_pip=True)
+    wanted = [f"{name}=={version}" for name, version in PEERS.items()]
+    command = [str(place / "bin" / "pip"), "install", "--quiet", *wanted]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Unavailable(done.stderr.strip())
+    return place / "bin"
 
 
 def compile_byte_code() -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
 import hermes_sessions
 import tmux
@@ -410,6 +411,29 @@ def test_nothing_found_says_where_it_looked(cli: Cli) -> None:
     assert "nothing found" in outcome.stderr
     assert str(cli.home) in outcome.stderr
     assert cli("search", "nosuchword", "--json").ok().stdout == "[]\n"
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_a_hit_is_in_what_a_terminal_shows(make_cli: MakeCli, width: int) -> None:
+    before, after = "缓存没有命中因为键里" * 12, "先备份再更新索引" * 9
+    cli = make_cli(
+        change=edit(
+            *chat("wide", f"{before}数据库{after}"), *chat("narrow", "so it is " * 40 + "needle")
+        )
+    )
+    for query in ("数据库", "needle"):
+        outcome = cli("search", query, "--color", "never", terminal=width).ok()
+        hit = outcome.stdout.splitlines()[1]
+        assert f"«{query}»" in hit
+        assert cell_len(hit) <= width
+
+
+def test_neighbours_that_hits_share_are_shown_once(make_cli: MakeCli) -> None:
+    texts = ("one", "needle two", "three", "needle four", "five")
+    cli = make_cli(change=edit(*chat("a", *texts)))
+    outcome = cli("search", "needle", "-C", "2", "--color", "never", terminal=80).ok()
+    said = [line for line in outcome.stdout.splitlines() if "#" in line]
+    assert [next(t for t in texts if t.split()[-1] in line) for line in said] == list(texts)
 
 
 def test_R050_messages_without_a_session_are_named(make_cli: MakeCli) -> None:

@@ -9,11 +9,11 @@ import typer
 
 from hermes_sessions.cli.opened import opened_store
 from hermes_sessions.cli.options import Json, with_filters
-from hermes_sessions.cli.progress import Progress
 from hermes_sessions.errors import ExitCode, StoreMissing
 from hermes_sessions.models import Filter
 from hermes_sessions.query import parse
 from hermes_sessions.render.plain import in_words
+from hermes_sessions.render.progress import Progress
 from hermes_sessions.store.fts import State
 from hermes_sessions.store.hits import REASONING
 from hermes_sessions.store.search import DEFAULT_ROLES, SortHits, Wanted, search
@@ -21,9 +21,7 @@ from hermes_sessions.store.search_page import Detail, load_blocks
 from hermes_sessions.text import one_line, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from rich.text import Text
+    from collections.abc import Callable
 
     from hermes_sessions.context import Env
     from hermes_sessions.home import Home
@@ -148,7 +146,7 @@ def run(env: Env, request: Request) -> int:
 
             def report(done: float, so_far: Callable[[], Result]) -> None:
                 shows = env.is_terminal and fields is None and not request.ids
-                progress.update(done, lambda: _preview(env, load(so_far())) if shows else ())
+                progress.update(done, lambda: load(so_far()) if shows else ())
 
             result = search(store, request.wanted, report)
             blocks = load(result)
@@ -195,12 +193,6 @@ def _print(
         from hermes_sessions.render.results import result_lines
 
         env.write(result_lines(blocks))
-
-
-def _preview(env: Env, blocks: list[Block]) -> Iterable[Text]:
-    from hermes_sessions.render.hits import block_lines
-
-    return block_lines(env, blocks)
 
 
 def _print_notes(env: Env, home: Home, blocks: list[Block], result: Result) -> None:

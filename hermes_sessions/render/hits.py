@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from hermes_sessions.content import plain_text
+from hermes_sessions.content import plain_text, tool_calls
 from hermes_sessions.render.console import ACCENT, DIM, make_console
 from hermes_sessions.render.plain import in_words
 from hermes_sessions.text import one_line
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 
 _SPEAKERS = {"user": "you", "assistant": "hermes"}
 _FOUND = "bold yellow"
+_LONGEST = 2_000
+"""Characters of a neighbour that are looked at."""
+
+_LEAST_NAME = 16
 _WHO = 8
 _WHEN = 11
 
@@ -41,10 +46,7 @@ def block_lines(env: Env, blocks: Iterable[Block]) -> Iterator[Text]:
     """Yield the lines of conversations with their hits, each as wide as the terminal at most."""
     for block in blocks:
         yield _head(env, block)
-        for shown in block.shown:
-            yield from (_neighbour(env, message) for message in shown.before)
-            yield _hit(env, shown)
-            yield from (_neighbour(env, message) for message in shown.after)
+        yield from _messages(env, block)
         more = block.hits - len(block.shown)
         if more > 0:
             yield Text(f"  +{more} more", DIM)
@@ -59,11 +61,23 @@ def _head(env: Env, block: Block) -> Text:
     matched = "title" if block.by_title else "id" if block.by_id else ""
     if matched:
         facts.append(f"{matched} matches")
-    head = Text.assemble(
-        (one_line(summary.name) or "—", style),
-        (f" · {' · '.join(one_line(fact) for fact in facts if fact)}", DIM),
-    )
-    return _with_end(env, head, Text(one_line(summary.id), ACCENT))
+    tail = Text(f" · {' · '.join(one_line(fact) for fact in facts if fact)}", DIM)
+    end = Text(one_line(summary.id), ACCENT)
+    name = Text(one_line(summary.name) or "—", style)
+    room = env.width - end.cell_len - tail.cell_len - 2
+    name.truncate(max(room, _LEAST_NAME), overflow="ellipsis")
+    return _with_end(env, name + tail, end)
+
+
+def _messages(env: Env, block: Block) -> Iterator[Text]:
+    """Yield the hits and their neighbours in their order; each once, though hits share some."""
+    lines = {
+        message.id: _neighbour(env, message)
+        for shown in block.shown
+        for message in (*shown.before, *shown.after)
+    }
+    lines |= {shown.hit.message_id: _hit(env, shown) for shown in block.shown}
+    return (line for _, line in sorted(lines.items(), key=itemgetter(0)))
 
 
 def _hit(env: Env, shown: Shown) -> Text:
@@ -81,7 +95,8 @@ def _hit(env: Env, shown: Shown) -> Text:
 
 
 def _neighbour(env: Env, message: Message) -> Text:
-    text = one_line(plain_text(message.content)[:2000])
+    calls = ", ".join(call.name for call in tool_calls(message.tool_calls))
+    text = one_line(plain_text(message.content)[:_LONGEST]) or one_line(calls)
     line = Text(f"  {_who(message.role)} {ago(message.timestamp, env.now):{_WHEN}}{text}", DIM)
     return _with_end(env, line, Text(f"#{message.id}", DIM))
 

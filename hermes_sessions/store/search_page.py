@@ -54,11 +54,11 @@ class Detail(NamedTuple):
 
     Attributes:
         context: messages around each hit.
-        length: characters of a snippet.
+        width: cells of a snippet.
     """
 
     context: int
-    length: int
+    width: int
 
 
 def load_blocks(
@@ -87,7 +87,7 @@ def _snippets(store: Store, wanted: Wanted, hits: list[Hit], detail: Detail) -> 
     found = highlighted(wanted.query)
     ids = [hit.message_id for hit in hits]
     return {
-        hit.message_id: make_snippet(found, text, detail.length)
+        hit.message_id: make_snippet(found, text, detail.width)
         for hit, text in read_matching(store, ids, wanted.roles)
     }
 

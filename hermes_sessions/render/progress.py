@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from rich.live import Live
-    from rich.text import Text
 
     from hermes_sessions.context import Env
+    from hermes_sessions.store.search_page import Block
 
 _PATIENCE: Final = 0.5
 _EVERY: Final = 0.3
@@ -30,16 +30,18 @@ class Progress:
             not env.quiet and env.stderr.isatty() and env.environ.get("TERM") != "dumb"
         )
 
-    def update(self, done: float, found: Callable[[], Iterable[Text]]) -> None:
+    def update(self, done: float, found: Callable[[], Iterable[Block]]) -> None:
         """Show how much is done, from 0 to 1, and what was found, if it is time to."""
         if not self._is_watched or time.monotonic() < self._due:
             return
         from rich.console import Group
         from rich.text import Text
 
+        from hermes_sessions.render.hits import block_lines
+
         filled = round(done * _BAR)
         bar = Text(f"{self._what} {'━' * filled}{'┈' * (_BAR - filled)} {done:4.0%}")
-        self._started().update(Group(bar, *found()), refresh=True)
+        self._started().update(Group(bar, *block_lines(self._env, found())), refresh=True)
         self._due = time.monotonic() + _EVERY
 
     def _started(self) -> Live:

@@ -458,7 +458,7 @@ def test_R006_a_conversation_is_as_old_as_in_a_list(cli: Cli) -> None:
     }.items()
 
 
-QUERIES = int(os.environ.get("SEARCH_QUERIES", "700"))
+GENERATED = int(os.environ.get("SEARCH_QUERIES", "700"))
 """Generated queries for each store; ``.ci/run`` asks for 20,000 in all."""
 
 PIECES = st.sampled_from(
@@ -473,7 +473,7 @@ def test_any_query_is_answered(tmp_path: Path, name: str) -> None:
     path = place_store(name, tmp_path / "home") / "state.db"
     with open_store(path) as store:
 
-        @settings(max_examples=QUERIES, deadline=None, suppress_health_check=list(HealthCheck))
+        @settings(max_examples=GENERATED, deadline=None, suppress_health_check=list(HealthCheck))
         @given(st.one_of(st.text(), st.lists(PIECES).map("".join), st.lists(PIECES).map(" ".join)))
         def answered(query: str) -> None:
             if query.replace("\0", " ").strip():

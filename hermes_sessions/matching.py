@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hermes_sessions.query import Query
 
 
-_WITH_ACCENTS: Final = ((0xC0, 0x52F), (0x300, 0x36F), (0x1E00, 0x1FFF))
+ACCENTED: Final = ((0xC0, 0x52F), (0x300, 0x36F), (0x1E00, 0x1FFF))
 """Latin, Greek and Cyrillic, and the accents that combine with their letters."""
 
 
@@ -41,7 +41,7 @@ class _Accents(dict[int, str]):
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
-        if any(low <= code <= high for low, high in _WITH_ACCENTS):
+        if any(low <= code <= high for low, high in ACCENTED):
             import unicodedata
 
             base = unicodedata.normalize("NFD", char)[0]

@@ -50,6 +50,15 @@ def message(session_id: str, at: float, text: str = "hi", **columns: object) -> 
     return insert_into("messages", {**values, **columns})
 
 
+def structured_message(session_id: str, parts: list[Any]) -> str:
+    """Write the INSERT of a request that has pictures beside its text."""
+    content = literal(f"json:{json.dumps(parts)}")
+    return (
+        "INSERT INTO messages (session_id, role, content, timestamp)"
+        f" VALUES ({literal(session_id)}, 'user', char(0) || {content}, {CLOCK})"
+    )
+
+
 def rows_of(cli: Cli, *words: str) -> dict[str, Any]:
     return {row["id"]: row for row in cli("list", "-n", "0", "--json", *words).ok().json}
 
@@ -284,18 +293,8 @@ def test_R020_json_is_one_value_and_nothing_else(cli: Cli) -> None:
 def test_R044_a_picture_previews_as_text(make_cli: MakeCli) -> None:
     parts = [{"type": "text", "text": "hi"}, {"type": "image_url", "image_url": {"url": "data:x"}}]
 
-    def insert(path: Path) -> None:
-        connection = sqlite3.connect(path)
-        connection.execute(session(id="pic"))
-        connection.execute(
-            "INSERT INTO messages (session_id, role, content, timestamp)"
-            " VALUES ('pic', 'user', char(0) || 'json:' || ?, ?)",
-            (json.dumps(parts), CLOCK),
-        )
-        connection.commit()
-        connection.close()
-
-    assert rows_of(make_cli(change=insert))["pic"]["preview"] == "hi [image]"
+    change = edit(session(id="pic"), structured_message("pic", parts))
+    assert rows_of(make_cli(change=change))["pic"]["preview"] == "hi [image]"
 
 
 def test_R049_R050_orphans(make_cli: MakeCli) -> None:

@@ -28,7 +28,7 @@ from hermes_sessions.query import loosened, parse
 from hermes_sessions.store.connect import open_store
 from hermes_sessions.store.search import DEFAULT_ROLES, SortHits, Wanted, search
 from support import CLOCK, DAMAGED, RELEASES, STORES, VARIANTS, edit, place_store
-from test_list import message, session
+from test_list import message, session, structured_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -296,18 +296,7 @@ def test_base64_is_not_text(make_cli: MakeCli) -> None:
         {"type": "image_url", "image_url": {"url": "data:image/png;base64,QUJDREVGsecretword"}},
     ]
 
-    def insert(path: Path) -> None:
-        edit(session(id="pic"))(path)
-        connection = sqlite3.connect(path)
-        connection.execute(
-            "INSERT INTO messages (session_id, role, content, timestamp)"
-            " VALUES ('pic', 'user', char(0) || 'json:' || ?, ?)",
-            (json.dumps(parts), CLOCK),
-        )
-        connection.commit()
-        connection.close()
-
-    cli = make_cli(change=insert)
+    cli = make_cli(change=edit(session(id="pic"), structured_message("pic", parts)))
     assert found_ids(cli, "picture", "--newer-than", "1d") == ["pic"]
     for word in ("base64", "QUJDREVGsecretword", "image_url"):
         assert "pic" not in found_ids(cli, word)

@@ -8,7 +8,7 @@ import typer
 
 from hermes_sessions.cli.nothing import explain_nothing
 from hermes_sessions.cli.opened import opened_store
-from hermes_sessions.cli.options import Json, with_filters
+from hermes_sessions.cli.options import Ids, Json, Nul, with_filters
 from hermes_sessions.errors import ExitCode, StoreMissing
 from hermes_sessions.models import Filter
 from hermes_sessions.render.plain import in_words
@@ -58,8 +58,8 @@ def command(
         bool, typer.Option("--no-fold", help="Every run of a cron job on a line of its own.")
     ] = False,
     json: Json = None,
-    ids: Annotated[bool, typer.Option("--ids", help="Ids only, one a line.")] = False,
-    nul: Annotated[bool, typer.Option("-0", "--null", help="Ids only, each ended by NUL.")] = False,
+    ids: Ids = False,
+    nul: Nul = False,
 ) -> int:
     """List conversations by last activity.
 

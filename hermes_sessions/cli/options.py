@@ -27,6 +27,9 @@ Json = Annotated[
     ),
 ]
 
+Ids = Annotated[bool, typer.Option("--ids", help="Ids only, one a line.")]
+Nul = Annotated[bool, typer.Option("-0", "--null", help="Ids only, each ended by NUL.")]
+
 
 def _option(kind: Any, *names: str, metavar: str | None = None, text: str) -> Any:  # noqa: ANN401
     return Annotated[kind, typer.Option(*names, metavar=metavar, help=text, show_default=False)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from hermes_sessions.cli.opened import opened_store
-from hermes_sessions.cli.options import Json, with_filters
+from hermes_sessions.cli.options import Ids, Json, Nul, with_filters
 from hermes_sessions.errors import ExitCode, StoreMissing
 from hermes_sessions.models import Filter
 from hermes_sessions.query import parse
@@ -108,8 +108,8 @@ def command(
         bool, typer.Option("--literal", help="Take the query as it is, without operators.")
     ] = False,
     json: Json = None,
-    ids: Annotated[bool, typer.Option("--ids", help="Ids only, one a line.")] = False,
-    nul: Annotated[bool, typer.Option("-0", "--null", help="Ids only, each ended by NUL.")] = False,
+    ids: Ids = False,
+    nul: Nul = False,
 ) -> int:
     """Search the text of all conversations.
 

@@ -16,7 +16,7 @@ from hermes_sessions.matching import words_of
 from hermes_sessions.query import AnyOf, Not, Term, likely_rarest
 from hermes_sessions.scripts import FIRST, has_unspaced, unspaced_runs
 from hermes_sessions.store.fts import TRIGRAMS, WORDS, State
-from hermes_sessions.store.needles import sieve
+from hermes_sessions.store.needles import HAS_OTHER_CHARACTERS, sieve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,7 +29,6 @@ _LEAST_TRIGRAM = 3
 _FEW = 1_000
 """Rows that are read sooner than a common word is looked up."""
 
-_OTHER_CHARACTERS = "length(m.content) <> length(CAST(m.content AS BLOB))"
 _ESCAPED_BEFORE = ("", "n", "t", "r", "b", "f")
 """A word in the JSON of a tool call may be glued to the letter of an escape: ``\\nword``."""
 
@@ -181,7 +180,7 @@ class Finder:
             return frozenset()
         words = [word for word in words_of(term.text) if len(word) >= _LEAST_TRIGRAM]
         if not words or self.indexes.trigrams.state is not State.OK:
-            return self._sifted(term, [_OTHER_CHARACTERS]) - said
+            return self._sifted(term, [HAS_OTHER_CHARACTERS]) - said
         query = " AND ".join(f'{{content}} : "{word}"' for word in words)
         others = self._match(TRIGRAMS, query) - said
         return self._with_other_characters(others) | self._outside_trigrams(term)
@@ -244,7 +243,7 @@ class Finder:
         return self._store.ids(
             f"""
                 SELECT m.id FROM json_each(:ids) AS wanted JOIN messages AS m ON m.id = wanted.value
-                WHERE {_OTHER_CHARACTERS}""",
+                WHERE {HAS_OTHER_CHARACTERS}""",
             {"ids": json.dumps(sorted(rows))},
         )
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from hermes_sessions.content import plain_text, tool_calls
 from hermes_sessions.matching import Text
 from hermes_sessions.store.catalog import sane
+from hermes_sessions.store.needles import IS_STRUCTURED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -96,7 +97,7 @@ def read_hits(
     """Read messages that match by the index, if they are searched; tell which are structured."""
     rows = store.rows(
         f"""
-        SELECT {hit_columns(store)}, substr(m.content, 1, 1) = ''
+        SELECT {hit_columns(store)}, {IS_STRUCTURED}
         FROM json_each(:ids) AS wanted JOIN messages AS m ON m.id = wanted.value
         WHERE {is_searched(store, roles)}""",
         {"ids": json.dumps(list(ids)), **role_values(roles)},

@@ -24,6 +24,12 @@ _LONGEST: Final = 1_000
 
 _ESCAPE: Final = "!"
 
+HAS_OTHER_CHARACTERS: Final = "length(m.content) <> length(CAST(m.content AS BLOB))"
+"""Rows whose text has characters beyond ASCII, or that are structured: length ends at the NUL."""
+
+IS_STRUCTURED: Final = "substr(m.content, 1, 1) = ''"
+"""Rows with a NUL byte first; empty ones, too."""
+
 
 class Sieve(NamedTuple):
     """A condition and the values bound to it."""
@@ -57,9 +63,9 @@ def _term_condition(term: Term, capabilities: Capabilities, values: dict[str, st
     pattern = text_pattern(term)
     if pattern:
         ways.append(f"m.content {bound(pattern)}")
-        ways.append("substr(m.content, 1, 1) = ''")
+        ways.append(IS_STRUCTURED)
     if not pattern or not has_unspaced(term.text):  # accents, or a cased letter beyond ASCII
-        ways.append("length(m.content) <> length(CAST(m.content AS BLOB))")
+        ways.append(HAS_OTHER_CHARACTERS)
     for column in ("tool_calls", "tool_name"):
         if column in capabilities.messages:
             ways += [f"m.{column} {bound(call)}" for call in call_patterns(term)]

@@ -7,7 +7,7 @@ offered rows are read newest first, until no older conversation can come onto th
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -145,8 +145,8 @@ class _Groups:
         self._tallies: defaultdict[str, _Tally] = defaultdict(_Tally)
         self._titled: set[str] = set()
         self._named: set[str] = set()
-        self.left_out: dict[str, int] = {}
-        self.orphans: dict[str, int] = {}
+        self.left_out: Counter[str] = Counter()
+        self.orphans: Counter[str] = Counter()
         self.shown: dict[str, Conversation] = {}
 
     def add(self, hits: Iterable[Hit]) -> None:
@@ -156,7 +156,7 @@ class _Groups:
         for hit in hits:
             owner = self._owner.get(hit.session_id)
             if hit.session_id not in self._owner:
-                self.orphans[hit.session_id] = self.orphans.get(hit.session_id, 0) + 1
+                self.orphans[hit.session_id] += 1
             elif owner is not None:
                 self._tallies[owner.id].add(hit, self._wanted.keep)
 
@@ -203,7 +203,7 @@ class _Groups:
             if view is None:
                 kept.append(conversation)
             else:
-                self.left_out[view] = self.left_out.get(view, 0) + 1
+                self.left_out[view] += 1
         return kept
 
     def _filtered(self, groups: list[Conversation]) -> list[Conversation]:
@@ -275,7 +275,10 @@ def _result(
 def _read_newest_first(
     store: Store, wanted: Wanted, finder: Finder, ids: frozenset[int], groups: _Groups
 ) -> bool:
-    """Read candidates until the page is decided; tell whether all of them were read."""
+    """Read candidates until the page is decided; tell whether all of them were read.
+
+    Of the conversations on the page the older hits are read, too: their numbers must be right.
+    """
     pending = sorted(ids, reverse=True)
     for start in range(0, len(pending), _BATCH):
         batch = pending[start : start + _BATCH]
@@ -283,40 +286,35 @@ def _read_newest_first(
         groups.add(hits)
         rest = len(pending) - start - len(batch)
         before = max((hit.timestamp for hit in hits if hit.timestamp is not None), default=None)
-        if rest and before is not None and _is_decided(wanted, groups, rest, before):
-            _complete(store, wanted, finder, pending[start + len(batch) :], groups)
+        if not rest or before is None:
+            continue
+        page = _decided_page(wanted, groups, rest, before)
+        if page:
+            sessions = [i for one in page for i in one.conversation.session_ids]
+            older = message_ids(store, sessions, among=pending[-rest:])
+            groups.add(_decide(store, wanted, finder, older))
             return False
     return True
 
 
-def _is_decided(wanted: Wanted, groups: _Groups, rest: int, before: float) -> bool:
-    """Tell whether hits that are older can hardly change what is on the page.
+def _decided_page(wanted: Wanted, groups: _Groups, rest: int, before: float) -> list[Found]:
+    """Return the page if hits that are older can hardly change what is on it, else nothing.
 
     They cannot bring a new conversation onto it. One that was seen and is not on it might gain by
     having many more hits, all of them older than those of the page.
     """
     if not wanted.limit or wanted.sort is SortHits.OLDEST:
-        return False
-    found = ranked(groups.found(), wanted)
-    if len(found) < wanted.limit:
-        return False
-    last = found[wanted.limit - 1]
-    if wanted.sort is SortHits.NEWEST:
-        return last.newest_at >= before
-    if last.by_title or last.by_id:
-        return True
-    score = _score(last.hit_count, last.newest_at, wanted.now)
-    return score >= _score(rest, before, wanted.now)
-
-
-def _complete(
-    store: Store, wanted: Wanted, finder: Finder, rest: list[int], groups: _Groups
-) -> None:
-    """Read the older hits of the conversations on the page, so that their numbers are right."""
+        return []
     page = ranked(groups.found(), wanted)[: wanted.limit]
-    sessions = [i for one in page for i in one.conversation.session_ids]
-    older = message_ids(store, sessions, among=rest)
-    groups.add(_decide(store, wanted, finder, older))
+    if len(page) < wanted.limit:
+        return []
+    last = page[-1]
+    if wanted.sort is SortHits.NEWEST:
+        is_decided = last.newest_at >= before
+    else:
+        score = _score(last.hit_count, last.newest_at, wanted.now)
+        is_decided = last.by_title or last.by_id or score >= _score(rest, before, wanted.now)
+    return page if is_decided else []
 
 
 def _decide(store: Store, wanted: Wanted, finder: Finder, ids: Collection[int]) -> Iterator[Hit]:

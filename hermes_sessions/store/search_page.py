@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from hermes_sessions.query import Term, terms
+from hermes_sessions.query import terms
 from hermes_sessions.snippets import Snippet, make_snippet
 from hermes_sessions.store.catalog import with_exact_activity
 from hermes_sessions.store.hits import read_matching
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hermes_sessions.models import Message, Summary
-    from hermes_sessions.query import Query
     from hermes_sessions.store.connect import Store
     from hermes_sessions.store.hits import Hit
     from hermes_sessions.store.search import Found, Result, Wanted
@@ -84,17 +83,12 @@ def load_blocks(
 
 
 def _snippets(store: Store, wanted: Wanted, hits: list[Hit], detail: Detail) -> dict[int, Snippet]:
-    found = highlighted(wanted.query)
+    found = terms(wanted.query)
     ids = [hit.message_id for hit in hits]
     return {
         hit.message_id: make_snippet(found, text, detail.width)
         for hit, text in read_matching(store, ids, wanted.roles)
     }
-
-
-def highlighted(query: Query) -> tuple[Term, ...]:
-    """Return the terms to highlight: as they are, and in parts of words if only that shows."""
-    return tuple(dict.fromkeys(terms(query)))
 
 
 def _with_context(

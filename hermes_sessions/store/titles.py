@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from hermes_sessions.matching import Text, fold, has_term, holds, words_of
+from hermes_sessions.matching import ACCENTED, Text, fold, has_term, holds, words_of
 from hermes_sessions.query import Term, likely_rarest
 from hermes_sessions.scripts import is_unspaced
 
@@ -19,7 +19,7 @@ _LEAST_ID: Final = 4
 _LONGEST: Final = 24
 """Letters of a pattern."""
 
-_WITH_ACCENTS: Final = "*[\u0300-\u036f\u00c0-\u052f\u1e00-\u1fff]*"
+_WITH_ACCENTS: Final = f"*[{''.join(f'{chr(low)}-{chr(high)}' for low, high in ACCENTED)}]*"
 """Titles in which letters are not what they are without case and accents."""
 
 

@@ -113,9 +113,9 @@ CASES = (
     Case("search-title", Side("ours", ("search", TITLE), "s10k"), 1.4, memory_limit=80),
     Case(
         "search-scan",
-        Side("ours", ("search", "pipeline"), STALE),
+        Side("ours", ("search", "zyzzyva"), STALE),
         2.0,
-        Side("python", ("-c", COUNT, "{home}", "pipeline"), STALE),
+        Side("python", ("-c", COUNT, "{home}", "zyzzyva"), STALE),
         memory_limit=80,
     ),
     *(

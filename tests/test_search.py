@@ -26,7 +26,8 @@ from hermes_sessions.matching import Text, matches
 from hermes_sessions.models import Filter
 from hermes_sessions.query import loosened, parse
 from hermes_sessions.store.connect import open_store
-from hermes_sessions.store.search import DEFAULT_ROLES, SortHits, Wanted, search
+from hermes_sessions.store.ranking import Ranking, SortHits
+from hermes_sessions.store.search import DEFAULT_ROLES, Wanted, search
 from support import CLOCK, DAMAGED, RELEASES, STORES, VARIANTS, edit, place_store
 from test_list import message, session, structured_message
 
@@ -88,7 +89,7 @@ EVERYTHING = Filter(everything=True)
 
 
 def find(store: Store, query: str, roles: tuple[str, ...] | None) -> Result:
-    wanted = Wanted(parse(query), query, EVERYTHING, roles, SortHits.RANK, 0, CLOCK)
+    wanted = Wanted(parse(query), query, EVERYTHING, roles, Ranking(SortHits.RANK, 0, CLOCK))
     return search(store, wanted, lambda _, __: None)
 
 
@@ -106,11 +107,23 @@ def test_hits_equal_a_pass_over_the_rows(tmp_path: Path, name: str) -> None:
                 assert found == {
                     row.id
                     for row in rows
-                    if (roles is None or row.role in roles)
-                    and matches(loosened(asked) if result.in_parts else asked, row.text)
+                    if (roles is None or row.role in roles) and matches(result.query, row.text)
                 }, (query, roles)
-                if result.in_parts:
+                assert result.query in {asked, loosened(asked)}
+                if result.query != asked:
                     assert not expected(rows, query) or roles is not None
+
+
+@pytest.mark.parametrize("name", ["0.22.2", "0.13.0", "half-migrated-fts"])
+def test_windows_change_nothing(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = place_store(name, tmp_path / "home") / "state.db"
+    with open_store(path) as store:
+        whole = [find(store, query, None) for query in QUERIES]
+        for module, number in (("windows._FIRST", 3), ("windows._LARGEST", 17),
+                               ("reading._BATCH", 2), ("reading._STEP", 5)):  # fmt: skip
+            monkeypatch.setattr(f"hermes_sessions.store.{module}", number)
+        for query, result in zip(QUERIES, whole, strict=True):
+            assert find(store, query, None)._replace(problems=result.problems) == result, query
 
 
 @pytest.mark.parametrize("name", WITH_FACTS)
@@ -228,6 +241,57 @@ def test_R070_without_a_good_index_everything_is_found_and_it_is_said(
     assert [block["id"] for block in outcome.json] == ["20260305_120000_0c0001"]
     assert outcome.stderr.count("note: ") == 1
     assert "hermes-sessions optimize" in outcome.stderr
+
+
+def test_R070_what_an_incomplete_index_lacks_is_read(make_cli: MakeCli) -> None:
+    def without_index(path: Path) -> None:
+        connection = sqlite3.connect(path)
+        triggers = connection.execute(
+            "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND name LIKE '%_insert'"
+            " AND tbl_name = 'messages'"
+        ).fetchall()
+        for name, _ in triggers:
+            connection.execute(f"DROP TRIGGER {name}")
+        for statement in chat("late", "a numbat came", "and 数据库numbat here"):
+            connection.execute(statement)
+        for _, sql in triggers:
+            connection.execute(sql)
+        connection.commit()
+        connection.close()
+
+    cli = make_cli(change=without_index)
+    for query in ("numbat", "数据库", "numba*", "umbat", '"a numbat"'):
+        outcome = cli("search", query, "--json", "--all").ok()
+        assert "late" in [block["id"] for block in outcome.json], query
+        assert "misses 2 rows; what it misses was read" in outcome.stderr
+    assert found_ids(cli, "axolotl") == ["20260305_120000_0c0001"]
+
+
+def test_R111_hits_in_what_can_be_read_of_a_damaged_store(make_cli: MakeCli) -> None:
+    texts = [f"the needle number {number} " + "lies in hay " * 90 for number in range(400)]
+
+    def damaged(path: Path) -> None:
+        edit(*chat("hay", *texts))(path)
+        data = bytearray(path.read_bytes())
+        page_size = int.from_bytes(data[16:18], "big")
+        page = data.index(b"needle number 200 ") // page_size
+        data[page * page_size : (page + 1) * page_size] = bytes(page_size)
+        path.write_bytes(data)
+
+    outcome = make_cli(change=damaged)("search", "needle", "--json", "--per-conversation", "0")
+    assert outcome.code == 4
+    assert "partial" in outcome.stderr
+    assert "damaged" in outcome.stderr
+    (block,) = outcome.json
+    found = {int(hit["snippet"].split()[3]) for hit in block["hits"]}
+    assert 380 < len(found) < 400
+    assert 200 not in found
+
+
+def test_R111_a_store_without_readable_messages_is_not_an_empty_result(make_cli: MakeCli) -> None:
+    outcome = make_cli("page-damage")("search", "needle")
+    assert outcome.code == 4
+    assert "partial" in outcome.stderr
 
 
 def test_R070_a_healthy_index_needs_no_words(cli: Cli) -> None:
@@ -348,6 +412,9 @@ def test_parts_of_words_are_found_if_nothing_else_is(make_cli: MakeCli) -> None:
     outcome = cli("search", "ConfigFi")
     assert outcome.ok().stdout.startswith("a\t")
     assert "parts of words" in outcome.stderr
+    long = make_cli(change=edit(*chat("a", "filler words " * 99 + "loadConfigFile there")))
+    shown = long("search", "ConfigFi", "--color", "never", terminal=80).ok().stdout
+    assert "load«ConfigFi»le" in shown
 
 
 def test_an_interrupted_scan_shows_what_it_has(make_cli: MakeCli) -> None:
@@ -360,7 +427,9 @@ def test_an_interrupted_scan_shows_what_it_has(make_cli: MakeCli) -> None:
         raise KeyboardInterrupt
 
     with open_store(cli.home / "state.db") as store:
-        wanted = Wanted(parse("axolotl"), "axolotl", EVERYTHING, None, SortHits.RANK, 0, CLOCK)
+        wanted = Wanted(
+            parse("axolotl"), "axolotl", EVERYTHING, None, Ranking(SortHits.RANK, 0, CLOCK)
+        )
         result = search(store, wanted, stop)
     assert result.interrupted
     assert steps

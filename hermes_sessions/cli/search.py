@@ -16,7 +16,8 @@ from hermes_sessions.render.plain import in_words
 from hermes_sessions.render.progress import Progress
 from hermes_sessions.store.fts import State
 from hermes_sessions.store.hits import REASONING
-from hermes_sessions.store.search import DEFAULT_ROLES, SortHits, Wanted, search
+from hermes_sessions.store.ranking import Ranking, SortHits
+from hermes_sessions.store.search import DEFAULT_ROLES, Wanted, search
 from hermes_sessions.store.search_page import Detail, load_blocks
 from hermes_sessions.text import one_line, plural
 
@@ -126,9 +127,8 @@ def command(
     env: Env = ctx.obj
     text = " ".join(query)
     roles = None if Role.ALL in role else tuple(map(str, role)) or DEFAULT_ROLES
-    asked = Wanted(
-        parse(text, literal=literal), text, wanted, roles, sort, limit, env.now, per_conversation
-    )
+    ranking = Ranking(sort, limit, env.now)
+    asked = Wanted(parse(text, literal=literal), text, wanted, roles, ranking, per_conversation)
     room = max(_LEAST_SNIPPET, env.width - _BESIDE) if env.is_terminal else _SNIPPET
     detail = Detail(context, room)
     return run(env, Request(asked, detail, json, ids or nul, nul))
@@ -156,7 +156,10 @@ def run(env: Env, request: Request) -> int:
         _say_nothing(env, home, missing.message)
         return ExitCode.OK
     _print(env, request, blocks, result, fields)
-    _print_notes(env, home, blocks, result)
+    _print_notes(env, home, request, blocks, result)
+    if result.damage is not None:
+        env.note("partial: some messages cannot be read; this is what was found in the others")
+        raise result.damage
     return ExitCode.INTERRUPTED if result.interrupted else ExitCode.OK
 
 
@@ -195,11 +198,13 @@ def _print(
         env.write(result_lines(blocks))
 
 
-def _print_notes(env: Env, home: Home, blocks: list[Block], result: Result) -> None:
+def _print_notes(
+    env: Env, home: Home, request: Request, blocks: list[Block], result: Result
+) -> None:
     if not blocks:
         hidden = in_words(result.left_out)
         _say_nothing(env, home, "nothing found" + (f"; not shown: {hidden}" if hidden else ""))
-    elif result.in_parts:
+    elif result.query != request.wanted.query:
         env.note("nothing matches in whole words; these match in parts of words")
     if result.interrupted:
         env.note("interrupted: this is what was found so far")
@@ -208,9 +213,9 @@ def _print_notes(env: Env, home: Home, blocks: list[Block], result: Result) -> N
         gone = ", ".join(map(one_line, sorted(result.orphans)[:_ORPHANS]))
         env.note(f"orphan: found in {where} whose session is gone: {gone}")
     for index in result.problems[:1]:
-        read = "every message" if result.scanned else "what it misses"
+        read = "messages were read one by one" if result.scanned else "what it misses was read"
         cure = "Cure: hermes-sessions optimize"
-        env.note(f"note: {_in_words(index)}; {read} was read. {cure}")
+        env.note(f"note: {_in_words(index)}; {read}. {cure}")
 
 
 def _say_nothing(env: Env, home: Home, what: str) -> None:

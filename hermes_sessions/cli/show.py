@@ -14,7 +14,7 @@ from hermes_sessions.recap import CONFIG_KEYS, Limits
 from hermes_sessions.references import resolve, resolve_latest, terminal_conversation
 from hermes_sessions.store.facts import load_facts
 from hermes_sessions.store.lookup import conversations_of
-from hermes_sessions.store.messages import load_message, load_tail, load_transcript
+from hermes_sessions.store.messages import around, load_message, load_tail, load_transcript
 from hermes_sessions.store.recaps import Tail, load_recap
 
 if TYPE_CHECKING:
@@ -218,10 +218,7 @@ def _around(
     if not context:
         return [message]
     messages = load_transcript(place.store, conversation.session_ids)
-    at = next((i for i, other in enumerate(messages) if other.id == message_id), None)
-    if at is None:  # rewound, or a copy that stands for another row
-        return [message]
-    return messages[max(0, at - context) : at + context + 1]
+    return list(around(messages, message_id, context)) or [message]
 
 
 def _extract(env: Env, request: Request) -> int:

@@ -8,12 +8,13 @@ error and finds nothing.
 
 from __future__ import annotations
 
+import json
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from hermes_sessions.content import plain_text
-from hermes_sessions.errors import UserError
+from hermes_sessions.errors import StoreDamaged, UserError
 from hermes_sessions.matching import words_of
 
 if TYPE_CHECKING:
@@ -62,6 +63,11 @@ class Index(NamedTuple):
     missing: int = 0
 
     @property
+    def is_usable(self) -> bool:
+        """Tell whether it finds what it has; what it lacks can be told from its ``_docsize``."""
+        return self.state in {State.OK, State.INCOMPLETE}
+
+    @property
     def text_columns(self) -> str:
         """The columns of what was said, as an FTS5 column filter."""
         return "content" if self.combined else "{content tool_name}"
@@ -94,8 +100,24 @@ class Indexes:
 
     @cached_property
     def trigrams(self) -> Index:
-        """The index of runs of three characters, for text without spaces."""
-        return self._checked(TRIGRAMS)
+        """The index of runs of three characters, for text without spaces.
+
+        What it should have cannot be counted; it lacks at least what the other one lacks.
+        """
+        index = self._checked(TRIGRAMS)
+        if index.state is State.OK and self.words.state is State.INCOMPLETE:
+            return index._replace(state=State.INCOMPLETE)
+        return index
+
+    def distrust(self, name: str) -> None:
+        """Take note that an index was damaged where it was asked."""
+        index = self.words if name == WORDS else self.trigrams
+        broken = index._replace(state=State.BROKEN)
+        if name == WORDS:
+            self.words = broken
+        else:
+            self.trigrams = broken
+        self.problems = [one for one in self.problems if one.name != name] + [broken]
 
     @cached_property
     def _ddl(self) -> dict[str, str]:
@@ -129,12 +151,13 @@ class Indexes:
         index = _layout(name, self._ddl)
         if self._marks.get("fts_stale", "0") not in {"0", ""} or f"{name}_insert" not in self._ddl:
             return index._replace(state=State.STALE)
-        if "fts_rebuild_high_water" in self._marks or "fts_rebuild_progress" in self._marks:
-            return index._replace(state=State.INCOMPLETE)
+        is_rebuilt = {"fts_rebuild_high_water", "fts_rebuild_progress"} & self._marks.keys()
         try:
             missing = _count_missing(self._store, index)
-            if missing:
-                return index._replace(state=State.INCOMPLETE, missing=missing)
+            if missing or is_rebuilt:
+                index = index._replace(state=State.INCOMPLETE, missing=missing)
+                if _row_count(self._store, index) != _docsize_count(self._store, index):
+                    return index._replace(state=State.SILENT)  # it does not know what it lacks
             return index if self._finds_samples(index) else index._replace(state=State.SILENT)
         except UserError:  # malformed, or a SQLite without FTS5 or this tokenizer
             return index._replace(state=State.BROKEN)
@@ -142,6 +165,14 @@ class Indexes:
     def _finds_samples(self, index: Index) -> bool:
         """Ask the index for words of some rows that it must have."""
         there = [s for s in self._samples if not (index.skips_sources and s.is_automation)]
+        if index.state is State.INCOMPLETE:
+            rows = json.dumps([sample.row for sample in there])
+            has = self._store.ids(
+                f"SELECT id FROM {index.name}_docsize"
+                " WHERE id IN (SELECT value FROM json_each(:rows))",
+                {"rows": rows},
+            )
+            there = [sample for sample in there if sample.row in has]
         for sample in {each.place: each for each in there}.values():
             found = self._store.value(
                 f"SELECT 1 FROM {index.name} WHERE {index.name} MATCH :word AND rowid = :row",
@@ -170,13 +201,28 @@ def _count_missing(store: Store, index: Index) -> int:
     """Count rows that an index of all rows should have and has not."""
     if not index.has_tools:
         return 0  # which rows belong in it would need every row; samples are looked for instead
-    name = f"{index.name}_docsize"
-    indexed = store.value(f"SELECT count(*) FROM {name}")
-    ends = _ends(store, "messages")
-    if ends == _ends(store, name) and ends is not None and indexed == ends[1] - ends[0] + 1:
-        return 0  # no id is missing between them; counting messages takes five times as long
+    indexed = _row_count(store, index)
+    bounds = _ends(store, "messages")
+    is_gapless = bounds is not None and indexed == bounds[1] - bounds[0] + 1
+    if is_gapless and bounds == _ends(store, f"{index.name}_docsize"):
+        return 0  # every id is there, so messages need not be counted
     there = store.value("SELECT count(*) FROM messages")
-    return max(0, int(str(there)) - int(str(indexed)))
+    return max(0, int(str(there)) - indexed)
+
+
+def _row_count(store: Store, index: Index) -> int:
+    """Return how many rows an index has: the first number of the averages that FTS5 keeps."""
+    averages = store.value(f"SELECT block FROM {index.name}_data WHERE id = 1")
+    number = 0
+    for byte in averages if isinstance(averages, bytes) else b"":
+        number = number << 7 | byte & 0x7F
+        if byte < 0x80:  # noqa: PLR2004 - the last byte of a varint
+            break
+    return number
+
+
+def _docsize_count(store: Store, index: Index) -> int:
+    return int(str(store.value(f"SELECT count(*) FROM {index.name}_docsize")))
 
 
 def _ends(store: Store, table: str) -> tuple[int, int] | None:
@@ -187,22 +233,23 @@ def _ends(store: Store, table: str) -> tuple[int, int] | None:
 
 def _samples(store: Store) -> Iterator[Sample]:
     """Yield rows all over the store with a word in each; the newest one is among them."""
-    ends = _ends(store, "messages")
-    if ends is None:
+    bounds = _ends(store, "messages")
+    if bounds is None:
         return
-    low, high = ends
+    low, high = bounds
     marks = store.capabilities.column("model_config", of="s")
     for place in range(_PLACES):
         start = high - (high - low) * place // _PLACES
-        rows = store.rows(
-            f"""
+        statement = f"""
             SELECT m.id, substr(m.content, 1, 400), s.source IN ('cron', 'subagent')
                 OR coalesce(instr({marks}, '_delegate_from'), 0) > 0
             FROM messages AS m NOT INDEXED CROSS JOIN sessions AS s ON s.id = m.session_id
             WHERE m.id <= :start AND m.role IN ('user', 'assistant')
-            ORDER BY m.id DESC LIMIT 3""",
-            {"start": start},
-        )
+            ORDER BY m.id DESC LIMIT 3"""
+        try:
+            rows = store.rows(statement, {"start": start})
+        except StoreDamaged:  # the messages, not the index
+            continue
         for row_id, content, is_automation in rows:
             word = _a_word(content)
             if word and isinstance(row_id, int):

@@ -6,9 +6,11 @@ import json
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from hermes_sessions.content import plain_text, tool_calls
+from hermes_sessions.errors import StoreDamaged
 from hermes_sessions.matching import Text
 from hermes_sessions.store.catalog import sane
 from hermes_sessions.store.needles import IS_STRUCTURED
+from hermes_sessions.store.windows import Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -74,21 +76,40 @@ def searched_text(row: Sequence[object], roles: tuple[str, ...] | None) -> Text:
     return Text(plain_text(content), "\n".join(names))
 
 
-def message_ids(store: Store, sessions: Iterable[str], *, among: Sequence[int]) -> frozenset[int]:
-    """Return those of some messages that belong to sessions."""
+def message_ids(store: Store, sessions: Iterable[str], window: Window) -> frozenset[int]:
+    """Return the messages of sessions in a window."""
     return store.ids(
         """
         SELECT id FROM messages
-        WHERE session_id IN (SELECT value FROM json_each(:sessions))
-          AND id BETWEEN :low AND :high
-          AND +id IN (SELECT value FROM json_each(:among))""",
-        {
-            "sessions": json.dumps(list(sessions)),
-            "among": json.dumps(among),
-            "low": min(among),
-            "high": max(among),
-        },
+        WHERE session_id IN (SELECT value FROM json_each(:sessions)) AND id BETWEEN :low AND :high
+        """,
+        {"sessions": json.dumps(list(sessions)), "low": window.low, "high": window.high},
     )
+
+
+def all_ids(store: Store) -> Window | None:
+    """Return the ids of all messages; None if there are none.
+
+    On damage it is the widest they can be: what can be read between them is to be found.
+    """
+    try:
+        low = store.value("SELECT min(id) FROM messages")
+    except StoreDamaged:
+        low = 1
+    try:  # apart from the other one: asked for both at once, SQLite reads every row
+        high = store.value("SELECT max(id) FROM messages")
+    except StoreDamaged:
+        high = store.value("SELECT seq FROM sqlite_sequence WHERE name = 'messages'")
+    return Window(low, high) if isinstance(low, int) and isinstance(high, int) else None
+
+
+def first_message_id(store: Store, sessions: Iterable[str]) -> int | None:
+    """Return the lowest id of the messages of sessions; None without any."""
+    found = store.value(
+        "SELECT min(id) FROM messages WHERE session_id IN (SELECT value FROM json_each(:sessions))",
+        {"sessions": json.dumps(list(sessions))},
+    )
+    return found if isinstance(found, int) else None
 
 
 def read_hits(

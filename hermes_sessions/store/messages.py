@@ -42,6 +42,15 @@ def load_transcript(store: Store, session_ids: Sequence[str]) -> list[Message]:
     return _each_once(rows, by_display_order=len(session_ids) == 1)
 
 
+def around(messages: Sequence[Message], message_id: int, context: int) -> Sequence[Message]:
+    """Return a message of a transcript with its neighbours; nothing if it is not in it.
+
+    It is not if it was rewound, or is a copy that stands for another row.
+    """
+    at = next((i for i, message in enumerate(messages) if message.id == message_id), None)
+    return () if at is None else messages[max(0, at - context) : at + context + 1]
+
+
 def load_tail(store: Store, session_ids: Sequence[str]) -> Iterator[list[Message]]:
     """Yield ever longer ends of a transcript, oldest message first, until it is whole.
 

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from hermes_sessions.errors import StoreDamaged
 from hermes_sessions.query import terms
 from hermes_sessions.snippets import Snippet, make_snippet
 from hermes_sessions.store.catalog import with_exact_activity
 from hermes_sessions.store.hits import read_matching
-from hermes_sessions.store.messages import load_transcript
+from hermes_sessions.store.messages import around, load_transcript
 from hermes_sessions.store.summaries import summarise
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hermes_sessions.models import Message, Summary
+    from hermes_sessions.models import Conversation, Message, Summary
+    from hermes_sessions.query import Query
     from hermes_sessions.store.connect import Store
     from hermes_sessions.store.hits import Hit
-    from hermes_sessions.store.search import Found, Result, Wanted
+    from hermes_sessions.store.ranking import Found
+    from hermes_sessions.store.search import Result, Wanted
 
 
 class Shown(NamedTuple):
@@ -65,10 +68,10 @@ def load_blocks(
 ) -> list[Block]:
     """Load what is shown of a result, in its order."""
     conversations = with_exact_activity(store, [one.conversation for one in result.found])
-    found = summarise(store, home, conversations, wanted.now, sized=False)
+    found = summarise(store, home, conversations, wanted.ranking.now, sized=False)
     summaries = {summary.id: summary for summary in found}
     hits = [hit for one in result.found for hit in one.hits]
-    snippets = _snippets(store, wanted, hits, detail)
+    snippets = _snippets(store, result.query, wanted.roles, hits, detail)
     return [
         Block(
             summaries[one.conversation.id],
@@ -82,12 +85,14 @@ def load_blocks(
     ]
 
 
-def _snippets(store: Store, wanted: Wanted, hits: list[Hit], detail: Detail) -> dict[int, Snippet]:
-    found = terms(wanted.query)
+def _snippets(
+    store: Store, query: Query, roles: tuple[str, ...] | None, hits: list[Hit], detail: Detail
+) -> dict[int, Snippet]:
+    found = terms(query)
     ids = [hit.message_id for hit in hits]
     return {
         hit.message_id: make_snippet(found, text, detail.width)
-        for hit, text in read_matching(store, ids, wanted.roles)
+        for hit, text in read_matching(store, ids, roles)
     }
 
 
@@ -100,15 +105,18 @@ def _with_context(
     shown = [hit for hit in one.hits if hit.message_id in snippets]
     if not detail.context:
         return tuple(Shown(hit, snippets[hit.message_id], (), ()) for hit in shown)
-    transcript = load_transcript(store, one.conversation.session_ids)
-    position = {message.id: index for index, message in enumerate(transcript)}
+    transcript = _transcript(store, one.conversation)
     blocks = []
     for hit in shown:
-        at = position.get(hit.message_id)
-        before: list[Message] = []
-        after: list[Message] = []
-        if at is not None:
-            before = transcript[max(0, at - detail.context) : at]
-            after = transcript[at + 1 : at + 1 + detail.context]
-        blocks.append(Shown(hit, snippets[hit.message_id], tuple(before), tuple(after)))
+        near = around(transcript, hit.message_id, detail.context)
+        at = [message.id for message in near].index(hit.message_id) if near else 0
+        before, after = tuple(near[:at]), tuple(near[at + 1 :])
+        blocks.append(Shown(hit, snippets[hit.message_id], before, after))
     return tuple(blocks)
+
+
+def _transcript(store: Store, conversation: Conversation) -> list[Message]:
+    try:
+        return load_transcript(store, conversation.session_ids)
+    except StoreDamaged:  # a hit without its neighbours is better than none
+        return []

@@ -26,7 +26,7 @@ import tempfile
 import termios
 import time
 import venv
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import IO, TYPE_CHECKING
@@ -60,6 +60,20 @@ print(store.execute(count, sys.argv[2:]).fetchone())
 """
 """The least that a search without an index can do."""
 
+DELETE = """
+import json, sqlite3, sys
+store = sqlite3.connect(f"{sys.argv[1]}/state.db", isolation_level=None)
+store.execute("PRAGMA foreign_keys = ON")
+ids = (open(sys.argv[2]).read(),)
+doomed = "IN (SELECT value FROM json_each(?))"
+store.execute("BEGIN IMMEDIATE")
+store.execute(f"UPDATE sessions SET parent_session_id = NULL WHERE parent_session_id {doomed}", ids)
+store.execute(f"DELETE FROM messages WHERE session_id {doomed}", ids)
+store.execute(f"DELETE FROM sessions WHERE id {doomed}", ids)
+store.execute("COMMIT")
+"""
+"""The least that deleting sessions can do: plain SQL, one transaction, the store's own triggers."""
+
 COMPLETE_REF = ("__complete", "ref", "2026")
 """What the shell calls for the candidates of a REF that begins with 2026."""
 
@@ -74,13 +88,18 @@ COLUMNS, LINES = 100, 50
 class Side:
     """One of the two commands of a case.
 
-    `{big}` stands for the id of the biggest conversation, `{home}` for the home.
+    `{big}` stands for the id of the biggest conversation, `{home}` for the home, `{gone}` for a
+    file with the ids of the sessions that the other side deletes.
+
+    Attributes:
+        writes: it changes its store, so each run has a fresh copy.
     """
 
     program: str  # ours, python, hermes, or one of PEERS
     argv: tuple[str, ...]
     store: str | None = None
     mode: str = "pipe"  # or pty
+    writes: bool = False
 
 
 FLOOR = Side("python", ("-c", "import typer, rich"))
@@ -127,6 +146,16 @@ CASES = (
             ("converseek", ("search", word)),
             ("search-clanker-history", ("--agent", "hermes", word)),
         )
+    ),
+    Case(
+        "rename", Side("ours", ("rename", "{big}", "a new title", "-y"), "s10k", writes=True), 1.5
+    ),
+    Case("pin", Side("ours", ("pin", "{big}", "-y"), "s10k", writes=True), 1.5),
+    Case(
+        "prune",
+        Side("ours", ("prune", "--older-than", "460d", "-y"), "s10k", writes=True),
+        2.5,
+        Side("python", ("-c", DELETE, "{home}", "{gone}"), "s10k", writes=True),
     ),
     Case("list-100k", Side("ours", ("list",), "s100k"), 4.0, LIST_10K),
     Case(
@@ -225,6 +254,15 @@ def drain(output: IO[bytes]) -> bytes:
     return tail
 
 
+def session_ids(home: Path) -> set[str]:
+    """Return the ids of all sessions of a home."""
+    store = sqlite3.connect(f"{(home / 'state.db').as_uri()}?mode=ro", uri=True)
+    try:
+        return {str(row[0]) for row in store.execute("SELECT id FROM sessions")}
+    finally:
+        store.close()
+
+
 # --- One case ---------------------------------------------------------------------------------
 
 
@@ -241,10 +279,10 @@ class Bench:
 
     def outcome(self, case: Case, runs: int) -> Outcome:
         """Measure a case: one run of each side to warm up, then in turn."""
-        sides = [(self.argv(side), self.env(side), side.mode) for side in (case.ours, case.other)]
+        sides = (case.ours, case.other)
         for side in sides:
-            measure(*side)
-        pairs = [tuple(measure(*side) for side in sides) for _ in range(runs)]
+            self.run(side)
+        pairs = [tuple(self.run(side) for side in sides) for _ in range(runs)]
         ours = [mine.seconds * 1000 for mine, _ in pairs]
         return Outcome(
             case.name,
@@ -259,11 +297,39 @@ class Bench:
             case.memory_limit,
         )
 
+    def run(self, side: Side) -> Run:
+        """Run one side once; if it writes, on a fresh copy of its store."""
+        if side.writes:
+            self.copy_store(side)
+        done = measure(self.argv(side), self.env(side), side.mode)
+        if side.writes and side.program == "ours":
+            self.note_gone(side)
+        return done
+
+    def copy_store(self, side: Side) -> None:
+        """Put a copy of a store into the scratch home, and empty the trash of earlier runs."""
+        copied = self.scratch / "copy"
+        shutil.rmtree(copied, ignore_errors=True)
+        shutil.rmtree(self.scratch / ".local", ignore_errors=True)
+        copied.mkdir()
+        shutil.copyfile(self.home(replace(side, writes=False)) / "state.db", copied / "state.db")
+        os.sync()  # or the first commit would wait for the whole copy
+
+    def note_gone(self, side: Side) -> None:
+        """Write down which sessions a run has deleted."""
+        before, after = (
+            session_ids(home) for home in (self.home(replace(side, writes=False)), self.home(side))
+        )
+        (self.scratch / "gone.json").write_text(json.dumps(sorted(before - after)))
+
     def argv(self, side: Side) -> list[str]:
         """Return the full command of one side."""
         big = self.big_conversation(side.store) if side.store else ""
         home = str(self.home(side)) if side.store else ""
-        words = (part.replace("{big}", big).replace("{home}", home) for part in side.argv)
+        values = {"{big}": big, "{home}": home, "{gone}": str(self.scratch / "gone.json")}
+        words = list(side.argv)
+        for mark, value in values.items():
+            words = [word.replace(mark, value) for word in words]
         return [*self.program(side.program), *words]
 
     def program(self, name: str) -> tuple[str, ...]:
@@ -290,6 +356,8 @@ class Bench:
 
     def home(self, side: Side) -> Path:
         """Return the home of one side, built if it is missing; Hermes gets a copy to write in."""
+        if side.writes:
+            return self.scratch / "copy"
         home = self.stores / str(side.store)
         if side.store == STALE and not (home / "state.db").exists():
             self.make_stale(home)

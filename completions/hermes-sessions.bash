@@ -10,7 +10,7 @@ _hermes_sessions_enter() {
     commands='' options='' arguments='' filtered='' passes_on=''
     case $1 in
     '')
-        commands="list show search resume which workspaces where"
+        commands="list show search resume which workspaces where rename new fork close pin unpin archive unarchive hide unhide relocate delete prune undo trash"
         options="-p --profile --home --db --demo -c --continue -r --resume --color -q --quiet --debug --version -h --help"
         ;;
     'list')
@@ -27,7 +27,7 @@ _hermes_sessions_enter() {
         filtered="yes"
         ;;
     'resume')
-        options="--in --no-restore-cwd --print --dry-run --recap --no-recap --force -h --help -p --profile --home --db --demo --color --quiet --debug"
+        options="--in --no-restore-cwd --print --dry-run --recap --no-recap --force --create-if-missing -h --help -p --profile --home --db --demo --color --quiet --debug"
         arguments="ref"
         passes_on="yes"
         ;;
@@ -40,6 +40,68 @@ _hermes_sessions_enter() {
         ;;
     'where')
         options="--json -h --help -p --profile --home --db --demo --color --quiet --debug"
+        ;;
+    'rename')
+        options="--dry-run -y --yes --json --timeout -h --help -p --profile --home --db --demo --color --quiet --debug"
+        arguments="ref text..."
+        ;;
+    'new')
+        options="--title --source --model --system-prompt --id --dry-run -y --yes --json --timeout -h --help -p --profile --home --db --demo --color --quiet --debug"
+        ;;
+    'fork')
+        options="--at --title --id --full --keep-open --dry-run -y --yes --json --timeout -h --help -p --profile --home --db --demo --color --quiet --debug"
+        arguments="ref"
+        ;;
+    'close')
+        options="--reason --dry-run -y --yes --json --timeout -h --help $filters -p --profile --home --db --demo --color --quiet --debug"
+        arguments="ref..."
+        filtered="yes"
+        ;;
+    'pin')
+        options="--dry-run -y --yes --json --timeout -h --help -p --profile --home --db --demo --color --quiet --debug"
+        arguments="ref..."
+        ;;
+    'unpin')
+        options="--dry-run -y --yes --json --timeout -h --help -p --profile --home --db --demo --color --quiet --debug"
+        arguments="ref..."
+        ;;
+    'archive')
+        options="--dry-run -y --yes --json --timeout -h --help $filters -p --profile --home --db --demo --color --quiet --debug"
+        arguments="ref..."
+        filtered="yes"
+        ;;
+    'unarchive')
+        options="--dry-run -y --yes --json --timeout -h --help $filters -p --profile --home --db --demo --color --quiet --debug"
+        arguments="ref..."
+        filtered="yes"
+        ;;
+    'hide')
+        options="--dry-run -y --yes --json --timeout -h --help -p --profile --home --db --demo --color --quiet --debug"
+        arguments="ref..."
+        ;;
+    'unhide')
+        options="--dry-run -y --yes --json --timeout -h --help -p --profile --home --db --demo --color --quiet --debug"
+        arguments="ref..."
+        ;;
+    'relocate')
+        options="--dry-run -y --yes --json --timeout -h --help -p --profile --home --db --demo --color --quiet --debug"
+        arguments="workspace directory"
+        ;;
+    'delete')
+        options="--dry-run -y --yes --no-trash --json --timeout -h --help -p --profile --home --db --demo --color --quiet --debug"
+        arguments="ref..."
+        ;;
+    'prune')
+        options="--include-archived --include-pinned --never-active --orphans --max-delete --force --no-trash --dry-run -y --yes --json --timeout -h --help $filters -p --profile --home --db --demo --color --quiet --debug"
+        filtered="yes"
+        ;;
+    'undo')
+        options="--dry-run -y --yes --json --timeout -h --help -p --profile --home --db --demo --color --quiet --debug"
+        arguments="text"
+        ;;
+    'trash')
+        options="--dry-run -y --yes --json -h --help -p --profile --home --db --demo --color --quiet --debug"
+        arguments="=list|show|empty text"
         ;;
     esac
 }
@@ -59,6 +121,38 @@ _hermes_sessions_takes() {
     'resume':--in) kind='directory' ;;
     'workspaces':--json=) kind='field' ;;
     'where':--json=) kind='field' ;;
+    'rename':--json=) kind='field' ;;
+    'rename':--timeout) kind='text' ;;
+    'new':--title | 'new':--system-prompt | 'new':--id | 'new':--timeout) kind='text' ;;
+    'new':--source) kind='source' ;;
+    'new':--model) kind='model' ;;
+    'new':--json=) kind='field' ;;
+    'fork':--at | 'fork':--title | 'fork':--id | 'fork':--timeout) kind='text' ;;
+    'fork':--json=) kind='field' ;;
+    'close':--reason) kind='reason' ;;
+    'close':--json=) kind='field' ;;
+    'close':--timeout) kind='text' ;;
+    'pin':--json=) kind='field' ;;
+    'pin':--timeout) kind='text' ;;
+    'unpin':--json=) kind='field' ;;
+    'unpin':--timeout) kind='text' ;;
+    'archive':--json=) kind='field' ;;
+    'archive':--timeout) kind='text' ;;
+    'unarchive':--json=) kind='field' ;;
+    'unarchive':--timeout) kind='text' ;;
+    'hide':--json=) kind='field' ;;
+    'hide':--timeout) kind='text' ;;
+    'unhide':--json=) kind='field' ;;
+    'unhide':--timeout) kind='text' ;;
+    'relocate':--json=) kind='field' ;;
+    'relocate':--timeout) kind='text' ;;
+    'delete':--json=) kind='field' ;;
+    'delete':--timeout) kind='text' ;;
+    'prune':--max-delete | 'prune':--timeout) kind='text' ;;
+    'prune':--json=) kind='field' ;;
+    'undo':--json=) kind='field' ;;
+    'undo':--timeout) kind='text' ;;
+    'trash':--json=) kind='field' ;;
     *:-p | *:--profile) kind='profile' ;;
     *:--home) kind='directory' ;;
     *:--db) kind='file' ;;

@@ -15,6 +15,34 @@ function __hermes_sessions_takes
             contains -- $argv[2] -n --limit --per-conversation --sort --role -C --context --older-than --newer-than --before --after --source --exclude-source --workspace --cwd --title --model --branch --provider --user --chat-id --chat-type --end-reason --min-messages --max-messages --min-tokens --max-tokens --min-cost --max-cost --min-tool-calls --max-tool-calls; and return
         case resume
             contains -- $argv[2] --in; and return
+        case rename
+            contains -- $argv[2] --timeout; and return
+        case new
+            contains -- $argv[2] --title --source --model --system-prompt --id --timeout; and return
+        case fork
+            contains -- $argv[2] --at --title --id --timeout; and return
+        case close
+            contains -- $argv[2] --reason --timeout --older-than --newer-than --before --after --source --exclude-source --workspace --cwd --title --model --branch --provider --user --chat-id --chat-type --end-reason --min-messages --max-messages --min-tokens --max-tokens --min-cost --max-cost --min-tool-calls --max-tool-calls; and return
+        case pin
+            contains -- $argv[2] --timeout; and return
+        case unpin
+            contains -- $argv[2] --timeout; and return
+        case archive
+            contains -- $argv[2] --timeout --older-than --newer-than --before --after --source --exclude-source --workspace --cwd --title --model --branch --provider --user --chat-id --chat-type --end-reason --min-messages --max-messages --min-tokens --max-tokens --min-cost --max-cost --min-tool-calls --max-tool-calls; and return
+        case unarchive
+            contains -- $argv[2] --timeout --older-than --newer-than --before --after --source --exclude-source --workspace --cwd --title --model --branch --provider --user --chat-id --chat-type --end-reason --min-messages --max-messages --min-tokens --max-tokens --min-cost --max-cost --min-tool-calls --max-tool-calls; and return
+        case hide
+            contains -- $argv[2] --timeout; and return
+        case unhide
+            contains -- $argv[2] --timeout; and return
+        case relocate
+            contains -- $argv[2] --timeout; and return
+        case delete
+            contains -- $argv[2] --timeout; and return
+        case prune
+            contains -- $argv[2] --max-delete --timeout --older-than --newer-than --before --after --source --exclude-source --workspace --cwd --title --model --branch --provider --user --chat-id --chat-type --end-reason --min-messages --max-messages --min-tokens --max-tokens --min-cost --max-cost --min-tool-calls --max-tool-calls; and return
+        case undo
+            contains -- $argv[2] --timeout; and return
     end
     return 1
 end
@@ -31,7 +59,7 @@ function __hermes_sessions_read
         set -e words[1]
         if test $behind = yes; or not string match -q -- '-?*' $word
             set -l deeper (string trim -- "$command $word")
-            if test $behind = no -a $position = 0; and contains -- $deeper list show search resume which workspaces where
+            if test $behind = no -a $position = 0; and contains -- $deeper list show search resume which workspaces where rename new fork close pin unpin archive unarchive hide unhide relocate delete prune undo trash
                 set command $deeper
             else
                 set position (math $position + 1)
@@ -104,34 +132,34 @@ complete -c hermes-sessions -l quiet -d 'No notes; errors stay.'
 complete -c hermes-sessions -l debug -d 'Tracebacks, timings and the SQL that ran, on stderr.'
 
 # Filters.
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l older-than -x -d 'Last active longer ago: 30m 5h 2d 1w.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l newer-than -x -d 'Last active within this age.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l before -x -d 'Started before: a date, an age, today.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l after -x -d 'Started at this time or later.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l source -x -k -a '(__hermes_sessions_stored source)' -d 'On this surface (repeatable).'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l exclude-source -x -k -a '(__hermes_sessions_stored source)' -d 'Not on it (repeatable).'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l workspace -x -k -a '(__hermes_sessions_stored workspace)' -d 'Of this workspace: a path, . or text.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l cwd -x -a '(__hermes_sessions_directories)' -d 'Working directory at or below PATH.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l title -x -k -a '(__hermes_sessions_stored title)' -d 'Title contains TEXT.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l model -x -k -a '(__hermes_sessions_stored model)' -d 'Model contains TEXT.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l branch -x -k -a '(__hermes_sessions_stored branch)' -d 'Git branch contains TEXT.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l provider -x -k -a '(__hermes_sessions_stored provider)' -d 'Billed by this provider.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l user -x -k -a '(__hermes_sessions_stored user)' -d 'Of this user of a chat platform.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l chat-id -x -k -a '(__hermes_sessions_stored chat)' -d 'In this chat.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l chat-type -x -k -a '(__hermes_sessions_stored chat_type)' -d 'In this type of chat.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l end-reason -x -k -a '(__hermes_sessions_stored reason)' -d 'Ended for this reason.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l min-messages -x -d 'At least N messages.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l max-messages -x -d 'At most N messages.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l min-tokens -x -d 'At least N tokens, in and out.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l max-tokens -x -d 'At most N tokens.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l min-cost -x -d 'Cost at least this much.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l max-cost -x -d 'Cost at most this.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l min-tool-calls -x -d 'At least N tool calls.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l max-tool-calls -x -d 'At most N tool calls.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l pinned -d 'Pinned, or not.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l not-pinned -d 'Pinned, or not.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l archived -d 'Only archived ones.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search' -l all -d 'Archived, hidden, delegates and tool runs too.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l older-than -x -d 'Last active longer ago: 30m 5h 2d 1w.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l newer-than -x -d 'Last active within this age.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l before -x -d 'Started before: a date, an age, today.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l after -x -d 'Started at this time or later.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l source -x -k -a '(__hermes_sessions_stored source)' -d 'On this surface (repeatable).'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l exclude-source -x -k -a '(__hermes_sessions_stored source)' -d 'Not on it (repeatable).'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l workspace -x -k -a '(__hermes_sessions_stored workspace)' -d 'Of this workspace: a path, . or text.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l cwd -x -a '(__hermes_sessions_directories)' -d 'Working directory at or below PATH.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l title -x -k -a '(__hermes_sessions_stored title)' -d 'Title contains TEXT.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l model -x -k -a '(__hermes_sessions_stored model)' -d 'Model contains TEXT.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l branch -x -k -a '(__hermes_sessions_stored branch)' -d 'Git branch contains TEXT.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l provider -x -k -a '(__hermes_sessions_stored provider)' -d 'Billed by this provider.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l user -x -k -a '(__hermes_sessions_stored user)' -d 'Of this user of a chat platform.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l chat-id -x -k -a '(__hermes_sessions_stored chat)' -d 'In this chat.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l chat-type -x -k -a '(__hermes_sessions_stored chat_type)' -d 'In this type of chat.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l end-reason -x -k -a '(__hermes_sessions_stored reason)' -d 'Ended for this reason.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l min-messages -x -d 'At least N messages.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l max-messages -x -d 'At most N messages.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l min-tokens -x -d 'At least N tokens, in and out.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l max-tokens -x -d 'At most N tokens.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l min-cost -x -d 'Cost at least this much.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l max-cost -x -d 'Cost at most this.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l min-tool-calls -x -d 'At least N tool calls.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l max-tool-calls -x -d 'At most N tool calls.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l pinned -d 'Pinned, or not.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l not-pinned -d 'Pinned, or not.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l archived -d 'Only archived ones.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l all -d 'Archived, hidden, delegates and tool runs too.'
 
 # hermes-sessions
 complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a list -d 'List conversations by last activity.'
@@ -141,6 +169,21 @@ complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a resume -d 'Conti
 complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a which -d 'Print the id of the conversation a REF means.'
 complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a workspaces -d 'List workspaces and what is in them.'
 complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a where -d 'Print the paths in use.'
+complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a rename -d 'Give a conversation a title.'
+complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a new -d 'Begin an empty conversation to resume later.'
+complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a fork -d 'Begin a branch with a copy of a conversation.'
+complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a close -d 'End open conversations.'
+complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a pin -d 'Keep conversations from every cleanup.'
+complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a unpin -d 'Take pins back.'
+complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a archive -d 'Take conversations out of view.'
+complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a unarchive -d 'Bring archived conversations back.'
+complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a hide -d 'Hide conversations from every listing.'
+complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a unhide -d 'Show hidden conversations again.'
+complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a relocate -d 'Rewrite directories after a project moved.'
+complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a delete -d 'Delete conversations.'
+complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a prune -d 'Delete old conversations.'
+complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a undo -d 'Bring back what was deleted.'
+complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a trash -d 'List, show or empty the trash.'
 complete -c hermes-sessions -n '__hermes_sessions_in \'\'' -s c -l continue -d 'Same as resume: this terminal\'s conversation, or REF.'
 complete -c hermes-sessions -n '__hermes_sessions_in \'\'' -s r -l resume -d 'Same as resume REF.'
 complete -c hermes-sessions -n '__hermes_sessions_in \'\'' -s q -d 'No notes; errors stay.'
@@ -190,6 +233,7 @@ complete -c hermes-sessions -n '__hermes_sessions_in resume' -l dry-run -d 'Prin
 complete -c hermes-sessions -n '__hermes_sessions_in resume' -l recap -d 'Show what was said last.'
 complete -c hermes-sessions -n '__hermes_sessions_in resume' -l no-recap -d 'Show what was said last.'
 complete -c hermes-sessions -n '__hermes_sessions_in resume' -l force -d 'Even if it is live in another process.'
+complete -c hermes-sessions -n '__hermes_sessions_in resume' -l create-if-missing -d 'If REF names none, begin one with this title, unasked.'
 complete -c hermes-sessions -n '__hermes_sessions_in resume' -s h -l help -d 'Show this message and exit.'
 
 # which
@@ -205,3 +249,139 @@ complete -c hermes-sessions -n '__hermes_sessions_in workspaces' -s h -l help -d
 # where
 complete -c hermes-sessions -n '__hermes_sessions_in where' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
 complete -c hermes-sessions -n '__hermes_sessions_in where' -s h -l help -d 'Show this message and exit.'
+
+# rename
+complete -c hermes-sessions -n '__hermes_sessions_in rename 0' -k -a '(__hermes_sessions_stored ref)'
+complete -c hermes-sessions -n '__hermes_sessions_in rename' -l dry-run -d 'Show what would be done; do nothing.'
+complete -c hermes-sessions -n '__hermes_sessions_in rename' -s y -l yes -d 'Do not ask.'
+complete -c hermes-sessions -n '__hermes_sessions_in rename' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
+complete -c hermes-sessions -n '__hermes_sessions_in rename' -l timeout -x -d 'How long to wait for another writer.'
+complete -c hermes-sessions -n '__hermes_sessions_in rename' -s h -l help -d 'Show this message and exit.'
+
+# new
+complete -c hermes-sessions -n '__hermes_sessions_in new' -l title -x -d 'Its title.'
+complete -c hermes-sessions -n '__hermes_sessions_in new' -l source -x -k -a '(__hermes_sessions_stored source)' -d 'The surface it belongs to.'
+complete -c hermes-sessions -n '__hermes_sessions_in new' -l model -x -k -a '(__hermes_sessions_stored model)' -d 'The model to begin with.'
+complete -c hermes-sessions -n '__hermes_sessions_in new' -l system-prompt -x -d 'What it is told first.'
+complete -c hermes-sessions -n '__hermes_sessions_in new' -l id -x -d 'Its id; else a new one.'
+complete -c hermes-sessions -n '__hermes_sessions_in new' -l dry-run -d 'Show what would be done; do nothing.'
+complete -c hermes-sessions -n '__hermes_sessions_in new' -s y -l yes -d 'Do not ask.'
+complete -c hermes-sessions -n '__hermes_sessions_in new' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
+complete -c hermes-sessions -n '__hermes_sessions_in new' -l timeout -x -d 'How long to wait for another writer.'
+complete -c hermes-sessions -n '__hermes_sessions_in new' -s h -l help -d 'Show this message and exit.'
+
+# fork
+complete -c hermes-sessions -n '__hermes_sessions_in fork 0' -k -a '(__hermes_sessions_stored ref)'
+complete -c hermes-sessions -n '__hermes_sessions_in fork' -l at -x -d 'Copy up to this message.'
+complete -c hermes-sessions -n '__hermes_sessions_in fork' -l title -x -d 'Its title; else the next number.'
+complete -c hermes-sessions -n '__hermes_sessions_in fork' -l id -x -d 'Its id; else a new one.'
+complete -c hermes-sessions -n '__hermes_sessions_in fork' -l full -d 'Copy what compaction archived, too.'
+complete -c hermes-sessions -n '__hermes_sessions_in fork' -l keep-open -d 'Leave the source open.'
+complete -c hermes-sessions -n '__hermes_sessions_in fork' -l dry-run -d 'Show what would be done; do nothing.'
+complete -c hermes-sessions -n '__hermes_sessions_in fork' -s y -l yes -d 'Do not ask.'
+complete -c hermes-sessions -n '__hermes_sessions_in fork' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
+complete -c hermes-sessions -n '__hermes_sessions_in fork' -l timeout -x -d 'How long to wait for another writer.'
+complete -c hermes-sessions -n '__hermes_sessions_in fork' -s h -l help -d 'Show this message and exit.'
+
+# close
+complete -c hermes-sessions -n '__hermes_sessions_in close 0-' -k -a '(__hermes_sessions_stored ref)'
+complete -c hermes-sessions -n '__hermes_sessions_in close' -l reason -x -k -a '(__hermes_sessions_stored reason)' -d 'Why, as Hermes records it.'
+complete -c hermes-sessions -n '__hermes_sessions_in close' -l dry-run -d 'Show what would be done; do nothing.'
+complete -c hermes-sessions -n '__hermes_sessions_in close' -s y -l yes -d 'Do not ask.'
+complete -c hermes-sessions -n '__hermes_sessions_in close' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
+complete -c hermes-sessions -n '__hermes_sessions_in close' -l timeout -x -d 'How long to wait for another writer.'
+complete -c hermes-sessions -n '__hermes_sessions_in close' -s h -l help -d 'Show this message and exit.'
+
+# pin
+complete -c hermes-sessions -n '__hermes_sessions_in pin 0-' -k -a '(__hermes_sessions_stored ref)'
+complete -c hermes-sessions -n '__hermes_sessions_in pin' -l dry-run -d 'Show what would be done; do nothing.'
+complete -c hermes-sessions -n '__hermes_sessions_in pin' -s y -l yes -d 'Do not ask.'
+complete -c hermes-sessions -n '__hermes_sessions_in pin' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
+complete -c hermes-sessions -n '__hermes_sessions_in pin' -l timeout -x -d 'How long to wait for another writer.'
+complete -c hermes-sessions -n '__hermes_sessions_in pin' -s h -l help -d 'Show this message and exit.'
+
+# unpin
+complete -c hermes-sessions -n '__hermes_sessions_in unpin 0-' -k -a '(__hermes_sessions_stored ref)'
+complete -c hermes-sessions -n '__hermes_sessions_in unpin' -l dry-run -d 'Show what would be done; do nothing.'
+complete -c hermes-sessions -n '__hermes_sessions_in unpin' -s y -l yes -d 'Do not ask.'
+complete -c hermes-sessions -n '__hermes_sessions_in unpin' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
+complete -c hermes-sessions -n '__hermes_sessions_in unpin' -l timeout -x -d 'How long to wait for another writer.'
+complete -c hermes-sessions -n '__hermes_sessions_in unpin' -s h -l help -d 'Show this message and exit.'
+
+# archive
+complete -c hermes-sessions -n '__hermes_sessions_in archive 0-' -k -a '(__hermes_sessions_stored ref)'
+complete -c hermes-sessions -n '__hermes_sessions_in archive' -l dry-run -d 'Show what would be done; do nothing.'
+complete -c hermes-sessions -n '__hermes_sessions_in archive' -s y -l yes -d 'Do not ask.'
+complete -c hermes-sessions -n '__hermes_sessions_in archive' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
+complete -c hermes-sessions -n '__hermes_sessions_in archive' -l timeout -x -d 'How long to wait for another writer.'
+complete -c hermes-sessions -n '__hermes_sessions_in archive' -s h -l help -d 'Show this message and exit.'
+
+# unarchive
+complete -c hermes-sessions -n '__hermes_sessions_in unarchive 0-' -k -a '(__hermes_sessions_stored ref)'
+complete -c hermes-sessions -n '__hermes_sessions_in unarchive' -l dry-run -d 'Show what would be done; do nothing.'
+complete -c hermes-sessions -n '__hermes_sessions_in unarchive' -s y -l yes -d 'Do not ask.'
+complete -c hermes-sessions -n '__hermes_sessions_in unarchive' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
+complete -c hermes-sessions -n '__hermes_sessions_in unarchive' -l timeout -x -d 'How long to wait for another writer.'
+complete -c hermes-sessions -n '__hermes_sessions_in unarchive' -s h -l help -d 'Show this message and exit.'
+
+# hide
+complete -c hermes-sessions -n '__hermes_sessions_in hide 0-' -k -a '(__hermes_sessions_stored ref)'
+complete -c hermes-sessions -n '__hermes_sessions_in hide' -l dry-run -d 'Show what would be done; do nothing.'
+complete -c hermes-sessions -n '__hermes_sessions_in hide' -s y -l yes -d 'Do not ask.'
+complete -c hermes-sessions -n '__hermes_sessions_in hide' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
+complete -c hermes-sessions -n '__hermes_sessions_in hide' -l timeout -x -d 'How long to wait for another writer.'
+complete -c hermes-sessions -n '__hermes_sessions_in hide' -s h -l help -d 'Show this message and exit.'
+
+# unhide
+complete -c hermes-sessions -n '__hermes_sessions_in unhide 0-' -k -a '(__hermes_sessions_stored ref)'
+complete -c hermes-sessions -n '__hermes_sessions_in unhide' -l dry-run -d 'Show what would be done; do nothing.'
+complete -c hermes-sessions -n '__hermes_sessions_in unhide' -s y -l yes -d 'Do not ask.'
+complete -c hermes-sessions -n '__hermes_sessions_in unhide' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
+complete -c hermes-sessions -n '__hermes_sessions_in unhide' -l timeout -x -d 'How long to wait for another writer.'
+complete -c hermes-sessions -n '__hermes_sessions_in unhide' -s h -l help -d 'Show this message and exit.'
+
+# relocate
+complete -c hermes-sessions -n '__hermes_sessions_in relocate 0' -k -a '(__hermes_sessions_stored workspace)'
+complete -c hermes-sessions -n '__hermes_sessions_in relocate 1' -a '(__hermes_sessions_directories)'
+complete -c hermes-sessions -n '__hermes_sessions_in relocate' -l dry-run -d 'Show what would be done; do nothing.'
+complete -c hermes-sessions -n '__hermes_sessions_in relocate' -s y -l yes -d 'Do not ask.'
+complete -c hermes-sessions -n '__hermes_sessions_in relocate' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
+complete -c hermes-sessions -n '__hermes_sessions_in relocate' -l timeout -x -d 'How long to wait for another writer.'
+complete -c hermes-sessions -n '__hermes_sessions_in relocate' -s h -l help -d 'Show this message and exit.'
+
+# delete
+complete -c hermes-sessions -n '__hermes_sessions_in delete 0-' -k -a '(__hermes_sessions_stored ref)'
+complete -c hermes-sessions -n '__hermes_sessions_in delete' -l dry-run -d 'Show what would be done; do nothing.'
+complete -c hermes-sessions -n '__hermes_sessions_in delete' -s y -l yes -d 'Do not ask.'
+complete -c hermes-sessions -n '__hermes_sessions_in delete' -l no-trash -d 'Delete for good: there is no undo.'
+complete -c hermes-sessions -n '__hermes_sessions_in delete' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
+complete -c hermes-sessions -n '__hermes_sessions_in delete' -l timeout -x -d 'How long to wait for another writer.'
+complete -c hermes-sessions -n '__hermes_sessions_in delete' -s h -l help -d 'Show this message and exit.'
+
+# prune
+complete -c hermes-sessions -n '__hermes_sessions_in prune' -l include-archived -d 'Archived ones may go, too.'
+complete -c hermes-sessions -n '__hermes_sessions_in prune' -l include-pinned -d 'Pinned ones may go, too.'
+complete -c hermes-sessions -n '__hermes_sessions_in prune' -l never-active -d 'What a gateway opened and nobody used.'
+complete -c hermes-sessions -n '__hermes_sessions_in prune' -l orphans -d 'Messages and usage whose session is gone.'
+complete -c hermes-sessions -n '__hermes_sessions_in prune' -l max-delete -x -d 'Refuse to delete more than N.'
+complete -c hermes-sessions -n '__hermes_sessions_in prune' -l force -d 'Although other processes have the store open.'
+complete -c hermes-sessions -n '__hermes_sessions_in prune' -l no-trash -d 'Delete for good: there is no undo.'
+complete -c hermes-sessions -n '__hermes_sessions_in prune' -l dry-run -d 'Show what would be done; do nothing.'
+complete -c hermes-sessions -n '__hermes_sessions_in prune' -s y -l yes -d 'Do not ask.'
+complete -c hermes-sessions -n '__hermes_sessions_in prune' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
+complete -c hermes-sessions -n '__hermes_sessions_in prune' -l timeout -x -d 'How long to wait for another writer.'
+complete -c hermes-sessions -n '__hermes_sessions_in prune' -s h -l help -d 'Show this message and exit.'
+
+# undo
+complete -c hermes-sessions -n '__hermes_sessions_in undo' -l dry-run -d 'Show what would be done; do nothing.'
+complete -c hermes-sessions -n '__hermes_sessions_in undo' -s y -l yes -d 'Do not ask.'
+complete -c hermes-sessions -n '__hermes_sessions_in undo' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
+complete -c hermes-sessions -n '__hermes_sessions_in undo' -l timeout -x -d 'How long to wait for another writer.'
+complete -c hermes-sessions -n '__hermes_sessions_in undo' -s h -l help -d 'Show this message and exit.'
+
+# trash
+complete -c hermes-sessions -n '__hermes_sessions_in trash 0' -a 'list show empty'
+complete -c hermes-sessions -n '__hermes_sessions_in trash' -l dry-run -d 'Show what would be done; do nothing.'
+complete -c hermes-sessions -n '__hermes_sessions_in trash' -s y -l yes -d 'Do not ask.'
+complete -c hermes-sessions -n '__hermes_sessions_in trash' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
+complete -c hermes-sessions -n '__hermes_sessions_in trash' -s h -l help -d 'Show this message and exit.'

@@ -18,6 +18,7 @@ _DEFAULTS: Final[dict[str, object]] = {
     "display.resume_max_user_chars": 300,
     "display.resume_max_assistant_chars": 200,
     "display.resume_max_assistant_lines": 3,
+    "sessions.retention_days": 90,
 }
 
 

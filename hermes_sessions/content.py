@@ -22,6 +22,12 @@ _SKILL_INSTRUCTION: Final = "instruction alongside the skill invocation: "
 _SKILL_BUNDLE_INSTRUCTION: Final = "\nUser instruction: "
 
 
+class RawText(NamedTuple):
+    """Text of a store that is not UTF-8: its bytes, where they must stay as they are."""
+
+    data: bytes
+
+
 class ToolCall(NamedTuple):
     """One call of a tool: its name and its arguments as the model wrote them (JSON text)."""
 

@@ -47,9 +47,9 @@ def clip(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
 
-def plural(number: int, noun: str) -> str:
-    """Write ``1 message``, ``1,204 messages``."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def plural(number: int, noun: str, nouns: str = "") -> str:
+    """Write ``1 message``, ``1,204 messages``, ``2 branches`` if that is what they are called."""
+    return f"{number:,} {noun if number == 1 else nouns or f'{noun}s'}"
 
 
 def size(number_of_bytes: float) -> str:

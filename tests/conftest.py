@@ -78,6 +78,24 @@ def make_cli(tmp_path: Path) -> Iterator[Callable[..., Cli]]:
 
 
 @pytest.fixture
+def make_writable_cli(tmp_path: Path) -> Callable[..., Cli]:
+    """Make a runner for a store of the corpus that the test may change."""
+    number = 0
+
+    def make(name: str = "0.22.2", change: Callable[[Path], None] | None = None) -> Cli:
+        nonlocal number
+        home = place_store(name, tmp_path / f"writable-{name.replace('/', '-')}-{number}")
+        number += 1
+        if change:
+            change(home / "state.db")
+        elsewhere = tmp_path / "elsewhere"
+        elsewhere.mkdir(exist_ok=True)
+        return Cli(home, {**os.environ, "HERMES_HOME": str(home)}, elsewhere)
+
+    return make
+
+
+@pytest.fixture
 def cli(make_cli: Callable[..., Cli]) -> Cli:
     """A runner on the store of the newest release."""
     return make_cli()

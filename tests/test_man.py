@@ -29,6 +29,7 @@ SECTIONS = [
     "COMMANDS",
     "FILTERS",
     "OUTPUT",
+    "CHANGING AND DELETING",
     "ENVIRONMENT",
     "FILES",
     "EXIT STATUS",

@@ -54,6 +54,7 @@ def man_page(root: Command) -> str:
         *(line for command in root.everything() if command.path for line in _command(command)),
         *_filters(root),
         *_section("OUTPUT", prose.OUTPUT),
+        *_section("CHANGING AND DELETING", prose.CHANGES),
         *_section("ENVIRONMENT", prose.ENVIRONMENT),
         *_section("FILES", prose.FILES),
         *_exit_status(),

@@ -124,6 +124,25 @@ control characters replaced. JSON has the text as it is, escaped. If a part of a
 read, the rest is shown, a note says so, and the exit status is not 0.
 """
 
+CHANGES: Final = """
+Commands that change something show what they are about to do, ask, and do it; what they find
+changed since they showed it is not touched. Enter means yes where it can be taken back, and no
+where something is deleted. `--yes` does not ask; `--dry-run` shows the whole plan and does
+nothing. Without a terminal to ask on and without `--yes`, nothing is done and the exit status is
+2.
+
+They write beside a running Hermes in short transactions, keep the store's journal mode, and wait
+for another writer as long as `--timeout` says. On a network file system, where SQLite's locks
+cannot be trusted, they warn.
+
+What `delete` and `prune` remove goes to the trash first: every row of every table, checked, in a
+file that only you can read. `undo` brings it back as it was, for 30 days. Each run is recorded in
+`deletions.log`.
+
+`prune` can run from cron. With `--yes` it needs a filter, prints one line if something was
+deleted and nothing if nothing was, and with `--quiet` it says nothing else.
+"""
+
 ENVIRONMENT: Final = """
 `HERMES_HOME`
 : The Hermes home to use; `--home` and `--db` go before it. Default: `~/.hermes`.
@@ -154,8 +173,8 @@ FILES: Final = """
 : The store of the profile *NAME*.
 
 `~/.hermes/config.yaml`
-: Hermes' configuration. Read are `session.terminal_continue` and the keys
-`display.resume_`*NAME*.
+: Hermes' configuration. Read are `session.terminal_continue`, `sessions.retention_days` and
+the keys `display.resume_`*NAME*, and, to ask a running gateway, where its API server is.
 
 `~/.hermes/terminal-sessions/`
 : Which terminal was in which conversation. Hermes and this program both write it when a
@@ -216,6 +235,16 @@ EXAMPLES: Final = (
         "prune",
         "See what would be deleted, before anything is:",
         ("hermes-sessions prune --older-than 90d --dry-run",),
+    ),
+    Example(
+        "prune",
+        "Every night from cron: delete what has been idle for three months, quietly:",
+        ("hermes-sessions -q prune --older-than 90d --yes",),
+    ),
+    Example(
+        "trash",
+        "See what was deleted and can be brought back:",
+        ("hermes-sessions trash",),
     ),
     Example("list", "Look around in the sample home:", ("hermes-sessions --demo list",)),
 )

@@ -89,7 +89,8 @@ app = typer.Typer(cls=LazyGroup, **_SETTINGS)
 
 def build_command(name: str) -> TyperCommand:
     """Build a command of the table."""
-    function = import_module(f"hermes_sessions.cli.{BY_NAME[name].module}").command
+    entry = BY_NAME[name]
+    function = getattr(import_module(f"hermes_sessions.cli.{entry.module}"), entry.function)
     single = typer.Typer(**_SETTINGS)
     single.command(name, cls=PlainCommand, context_settings=_SETTINGS["context_settings"])(function)
     command = typer.main.get_command(single)

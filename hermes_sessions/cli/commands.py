@@ -8,18 +8,22 @@ class Command(NamedTuple):
 
     Attributes:
         name: as typed.
-        module: in this package; its function ``command`` is the command.
+        module: in this package.
         summary: the first line of its help (checked by a test).
         group: the heading it stands under in the overview.
+        function: of the module: the command.
     """
 
     name: str
     module: str
     summary: str
     group: str
+    function: str = "command"
 
 
 READING: Final = "Reading"
+CHANGING: Final = "Changing"
+DELETING: Final = "Deleting"
 
 COMMANDS: Final = (
     Command("list", "list_", "List conversations by last activity.", READING),
@@ -29,6 +33,21 @@ COMMANDS: Final = (
     Command("which", "which", "Print the id of the conversation a REF means.", READING),
     Command("workspaces", "workspaces", "List workspaces and what is in them.", READING),
     Command("where", "where", "Print the paths in use.", READING),
+    Command("rename", "rename", "Give a conversation a title.", CHANGING),
+    Command("new", "new", "Begin an empty conversation to resume later.", CHANGING),
+    Command("fork", "fork", "Begin a branch with a copy of a conversation.", CHANGING),
+    Command("close", "edits", "End open conversations.", CHANGING, "close"),
+    Command("pin", "edits", "Keep conversations from every cleanup.", CHANGING, "pin"),
+    Command("unpin", "edits", "Take pins back.", CHANGING, "unpin"),
+    Command("archive", "edits", "Take conversations out of view.", CHANGING, "archive"),
+    Command("unarchive", "edits", "Bring archived conversations back.", CHANGING, "unarchive"),
+    Command("hide", "edits", "Hide conversations from every listing.", CHANGING, "hide"),
+    Command("unhide", "edits", "Show hidden conversations again.", CHANGING, "unhide"),
+    Command("relocate", "relocate", "Rewrite directories after a project moved.", CHANGING),
+    Command("delete", "delete", "Delete conversations.", DELETING),
+    Command("prune", "prune", "Delete old conversations.", DELETING),
+    Command("undo", "undo", "Bring back what was deleted.", DELETING),
+    Command("trash", "trash", "List, show or empty the trash.", DELETING),
 )
 
 BY_NAME: Final = {command.name: command for command in COMMANDS}

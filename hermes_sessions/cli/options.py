@@ -30,6 +30,16 @@ Json = Annotated[
 Ids = Annotated[bool, typer.Option("--ids", help="Ids only, one a line.")]
 Nul = Annotated[bool, typer.Option("-0", "--null", help="Ids only, each ended by NUL.")]
 
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done; do nothing.")]
+Yes = Annotated[bool, typer.Option("-y", "--yes", help="Do not ask.")]
+NoTrash = Annotated[bool, typer.Option("--no-trash", help="Delete for good: there is no undo.")]
+Timeout = Annotated[
+    float,
+    typer.Option(
+        "--timeout", metavar="SECONDS", min=0, help="How long to wait for another writer."
+    ),
+]
+
 
 def _option(kind: Any, *names: str, metavar: str | None = None, text: str) -> Any:  # noqa: ANN401
     return Annotated[kind, typer.Option(*names, metavar=metavar, help=text, show_default=False)]

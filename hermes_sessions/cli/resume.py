@@ -14,7 +14,13 @@ from hermes_sessions.context import short_path
 from hermes_sessions.errors import ExitCode, NotFound, Refused, UsageProblem
 from hermes_sessions.launch import become, find_program, resume_command
 from hermes_sessions.recap import CONFIG_KEYS, Limits
-from hermes_sessions.references import resolve, resolve_latest, terminal_conversation
+from hermes_sessions.references import (
+    HERE,
+    LATEST,
+    resolve,
+    resolve_latest,
+    terminal_conversation,
+)
 from hermes_sessions.store.lookup import newest_of_workspace
 from hermes_sessions.store.summaries import summarise
 from hermes_sessions.terminal import identify, write_note
@@ -27,6 +33,7 @@ if TYPE_CHECKING:
     from hermes_sessions.home import Home
     from hermes_sessions.models import Summary
     from hermes_sessions.references import Place, Resolved
+    from hermes_sessions.store.creation import NewSession
     from hermes_sessions.store.recaps import Tail
 
 
@@ -38,6 +45,7 @@ class Request(NamedTuple):
         restore: change to the recorded directory.
         recap: show the recap; None: as Hermes' configuration says.
         force: go on although the conversation is live elsewhere.
+        create: begin a conversation that is called like the REF if it names none.
     """
 
     ref: str | None
@@ -47,6 +55,7 @@ class Request(NamedTuple):
     dry_run: bool
     recap: bool | None
     force: bool
+    create: bool = False
 
 
 class Handover(NamedTuple):
@@ -94,6 +103,12 @@ def command(
     force: Annotated[
         bool, typer.Option("--force", help="Even if it is live in another process.")
     ] = False,
+    create: Annotated[
+        bool,
+        typer.Option(
+            "--create-if-missing", help="If REF names none, begin one with this title, unasked."
+        ),
+    ] = False,
 ) -> int:
     """Continue a conversation in Hermes.
 
@@ -104,14 +119,21 @@ def command(
     Examples:
       hermes-sessions -c
       hermes-sessions resume payments --in ~/code/billing
+      hermes-sessions -c "daily report" --create-if-missing
       hermes-sessions resume latest -- --model hermes-4-405b
     """
-    request = Request(ref, directory, not no_restore_cwd, print_id, dry_run, recap, force)
+    request = Request(ref, directory, not no_restore_cwd, print_id, dry_run, recap, force, create)
     return run(ctx.obj, request)
 
 
 def run(env: Env, request: Request) -> int:
     """Choose, explain, check that nobody else has it, and become Hermes."""
+    if request.create:
+        meant = _find_or_plan(env, request)
+        if request.dry_run and not isinstance(meant, str):
+            return _say_what_would_begin(env, request, meant)
+        ref = meant if isinstance(meant, str) else _begin(env, request, meant)
+        request = request._replace(ref=ref)
     if request.print_id:
         with opened(env) as place:
             found = _choose(place, request)
@@ -128,21 +150,85 @@ def run(env: Env, request: Request) -> int:
         env.note(f"in {short_path(where, env.environ)}" if where else "the directory is gone")
         env.write(f"{launch.in_words()}\n")
         return ExitCode.OK
-    if home.path is None:
-        raise UsageProblem(
-            "a store given by --db is outside any home; hermes cannot resume from it",
-            hint="put it into a home directory as state.db and use --home",
-        )
+    path = _path_of(home)
     _refuse_if_live(env, handover, force=request.force)
     program = find_program(launch, env.environ)
     _introduce(env, request, handover)
     _change_directory(env, handover)
     terminal = identify((env.stdin, env.stdout), env.environ)
-    if read_config(home.path, ("session.terminal_continue",)).flag("session.terminal_continue"):
-        write_note(home.path, terminal, summary.id, os.getcwd(), env.now)  # noqa: PTH109
+    if read_config(path, ("session.terminal_continue",)).flag("session.terminal_continue"):
+        write_note(path, terminal, summary.id, os.getcwd(), env.now)  # noqa: PTH109
     env.stdout.flush()
     env.stderr.flush()
     return become(launch, env.environ, program)
+
+
+def _find_or_plan(env: Env, request: Request) -> str | NewSession:
+    """Return a REF that names a conversation, or the one that is to be made for it.
+
+    Raises:
+        UsageProblem: there is no REF, it names several, or it cannot be a title.
+        NotFound: it is a word that means one by a rule, and there is none to mean.
+    """
+    from hermes_sessions.cli.new import Request as Wish
+    from hermes_sessions.cli.new import plan_new
+    from hermes_sessions.titles import clean_title
+
+    if request.ref is None:
+        raise UsageProblem(
+            "--create-if-missing needs a REF: the title of what is to begin",
+            hint="hermes-sessions -c TITLE --create-if-missing",
+        )
+    if request.directory is not None:
+        env = env._replace(cwd=_existing_directory(request.directory))
+    with opened(env) as place:
+        if _names_one(place, request.ref):
+            return request.ref
+        title = clean_title(request.ref)
+        return title if _names_one(place, title) else plan_new(place, Wish(title))
+
+
+def _names_one(place: Place, ref: str) -> bool:
+    try:
+        resolve(place, ref, changes=True)  # the start of another title is not this one
+    except NotFound:
+        if ref.strip().lower() in {LATEST, HERE}:
+            raise
+        return False
+    return True
+
+
+def _begin(env: Env, request: Request, new: NewSession) -> str:
+    """Make a conversation and return its id."""
+    from hermes_sessions.cli.new import create_if_missing
+
+    home = env.select_home()
+    if not request.print_id:
+        _path_of(home)
+    made = create_if_missing(env, home, new)
+    if made == new.id:
+        env.note(f"began “{new.title}” ({new.id}): nothing was called that")
+    return made
+
+
+def _say_what_would_begin(env: Env, request: Request, new: NewSession) -> int:
+    env.note(f"“{new.title}” would begin first: nothing is called that")
+    env.note(f"in {short_path(new.cwd, env.environ)}" if new.cwd else "the directory is gone")
+    if request.print_id:
+        env.write(f"{new.id}\n")
+    else:
+        launch = resume_command(env.environ, env.select_home(), new.id, env.passed_on)
+        env.write(f"{launch.in_words()}\n")
+    return ExitCode.OK
+
+
+def _path_of(home: Home) -> Path:
+    if home.path is None:
+        raise UsageProblem(
+            "a store given by --db is outside any home; hermes cannot resume from it",
+            hint="put it into a home directory as state.db and use --home",
+        )
+    return home.path
 
 
 def _choose(place: Place, request: Request) -> Resolved:
@@ -174,7 +260,7 @@ def _newest_in(place: Place, directory: str) -> Resolved:
 
 def _existing_directory(directory: str) -> str:
     path = Path(directory).expanduser().absolute()
-    if not path.is_dir():
+    if not os.path.isdir(path):  # noqa: PTH112 - whatever the name is, no error
         raise UsageProblem(f"--in: there is no directory {path}", hint="nothing was started")
     return str(path)
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from hermes_sessions.models import Row
+    from hermes_sessions.plans import Sheet
 
 
 HIDDEN_WORDS: Final = {
@@ -64,3 +65,11 @@ def ids(identifiers: Iterable[str], *, nul: bool) -> str:
     """Write ids, one a line, or ended by NUL."""
     end = "\0" if nul else "\n"
     return "".join(f"{identifier}{end}" for identifier in identifiers)
+
+
+def sheet_lines(sheet: Sheet) -> str:
+    """Write a plan: its facts, then a conversation a line with its id first."""
+    lines = [sheet.title, *(f"{label}\t{words}" for label, words in sheet.facts)]
+    lines += ["\t".join((i.id, *i.facts, i.name, i.extra)).rstrip("\t") for i in sheet.items]
+    lines += sheet.remarks
+    return "".join("\t".join(map(one_line, line.split("\t"))) + "\n" for line in lines)

@@ -17,6 +17,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
+from hermes_sessions.content import RawText
 from hermes_sessions.errors import StoreBusy, StoreDamaged, StoreMissing, UserError
 from hermes_sessions.store.schema import NEEDED, read_capabilities
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-    from hermes_sessions.store.schema import Capabilities
+from hermes_sessions.store.schema import Capabilities
 
 T = TypeVar("T")
 
@@ -84,6 +85,7 @@ class Store:
         self._unchanged = unchanged
         self._cleanup = cleanup
         self._report: Callable[[str], object] | None = None
+        self._broken_text: Callable[[bytes], str | RawText] = _replaced_text
         self.capabilities: Capabilities = read_capabilities(self.rows)
         missing = [name for name in NEEDED if name not in self.capabilities.tables]
         if missing:
@@ -102,6 +104,20 @@ class Store:
             StoreBusy: a writer kept the file locked for READ_TIMEOUT seconds.
         """
         return self._read(sql, parameters, sqlite3.Cursor.fetchall)
+
+    def exact_rows(
+        self, sql: str, parameters: Mapping[str, object] = NOTHING
+    ) -> list[tuple[object, ...]]:
+        """Return rows with every cell as it is stored; text that is not UTF-8 as ``RawText``.
+
+        Raises:
+            StoreDamaged, StoreBusy: as for ``rows``.
+        """
+        self._broken_text = _raw_text
+        try:
+            return self._read(sql, parameters, sqlite3.Cursor.fetchall)
+        finally:
+            self._broken_text = _replaced_text
 
     def ids(self, sql: str, parameters: Mapping[str, object] = NOTHING) -> frozenset[int]:
         """Return the integers in the only column of a query, of which there may be very many.
@@ -149,7 +165,7 @@ class Store:
                 raise
         # Some text is not UTF-8. Replacing what is broken costs a call for each cell, so it is
         # done only where the plain way has failed.
-        self._connection.text_factory = lambda data: data.decode("utf-8", "replace")
+        self._connection.text_factory = self._broken_text
         try:
             return collect(self._connection.execute(sql, parameters))
         finally:
@@ -350,6 +366,17 @@ def _open_private_copy(path: Path) -> Store:
     except BaseException:
         forget()
         raise
+
+
+def _replaced_text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def _raw_text(data: bytes) -> str | RawText:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return RawText(data)
 
 
 def _as_text(value: object) -> object:

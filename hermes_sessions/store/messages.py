@@ -42,6 +42,17 @@ def load_transcript(store: Store, session_ids: Sequence[str]) -> list[Message]:
     return _each_once(rows, by_display_order=len(session_ids) == 1)
 
 
+def load_live(store: Store, session_id: str) -> list[Message]:
+    """Load every message that the model sees of a session, copies too, oldest first."""
+    active = store.capabilities.column("active", "1", of="m")
+    rows = store.rows(
+        f"{_message_query(store.capabilities)}"
+        f" WHERE m.session_id = :id AND {active} IS NOT 0 ORDER BY m.id",
+        {"id": session_id},
+    )
+    return [_message(row) for row in rows]
+
+
 def around(messages: Sequence[Message], message_id: int, context: int) -> Sequence[Message]:
     """Return a message of a transcript with its neighbours; nothing if it is not in it.
 

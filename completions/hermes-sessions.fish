@@ -177,7 +177,7 @@ complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a pin -d 'Keep con
 complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a unpin -d 'Take pins back.'
 complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a archive -d 'Take conversations out of view.'
 complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a unarchive -d 'Bring archived conversations back.'
-complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a hide -d 'Hide conversations from every listing.'
+complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a hide -d 'Hide conversations from listings.'
 complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a unhide -d 'Show hidden conversations again.'
 complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a relocate -d 'Rewrite directories after a project moved.'
 complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a delete -d 'Delete conversations.'
@@ -255,7 +255,7 @@ complete -c hermes-sessions -n '__hermes_sessions_in rename 0' -k -a '(__hermes_
 complete -c hermes-sessions -n '__hermes_sessions_in rename' -l dry-run -d 'Show what would be done; do nothing.'
 complete -c hermes-sessions -n '__hermes_sessions_in rename' -s y -l yes -d 'Do not ask.'
 complete -c hermes-sessions -n '__hermes_sessions_in rename' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
-complete -c hermes-sessions -n '__hermes_sessions_in rename' -l timeout -x -d 'How long to wait for another writer.'
+complete -c hermes-sessions -n '__hermes_sessions_in rename' -l timeout -x -d 'Wait so long for another writer (30).'
 complete -c hermes-sessions -n '__hermes_sessions_in rename' -s h -l help -d 'Show this message and exit.'
 
 # new
@@ -267,7 +267,7 @@ complete -c hermes-sessions -n '__hermes_sessions_in new' -l id -x -d 'Its id; e
 complete -c hermes-sessions -n '__hermes_sessions_in new' -l dry-run -d 'Show what would be done; do nothing.'
 complete -c hermes-sessions -n '__hermes_sessions_in new' -s y -l yes -d 'Do not ask.'
 complete -c hermes-sessions -n '__hermes_sessions_in new' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
-complete -c hermes-sessions -n '__hermes_sessions_in new' -l timeout -x -d 'How long to wait for another writer.'
+complete -c hermes-sessions -n '__hermes_sessions_in new' -l timeout -x -d 'Wait so long for another writer (30).'
 complete -c hermes-sessions -n '__hermes_sessions_in new' -s h -l help -d 'Show this message and exit.'
 
 # fork
@@ -280,7 +280,7 @@ complete -c hermes-sessions -n '__hermes_sessions_in fork' -l keep-open -d 'Leav
 complete -c hermes-sessions -n '__hermes_sessions_in fork' -l dry-run -d 'Show what would be done; do nothing.'
 complete -c hermes-sessions -n '__hermes_sessions_in fork' -s y -l yes -d 'Do not ask.'
 complete -c hermes-sessions -n '__hermes_sessions_in fork' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
-complete -c hermes-sessions -n '__hermes_sessions_in fork' -l timeout -x -d 'How long to wait for another writer.'
+complete -c hermes-sessions -n '__hermes_sessions_in fork' -l timeout -x -d 'Wait so long for another writer (30).'
 complete -c hermes-sessions -n '__hermes_sessions_in fork' -s h -l help -d 'Show this message and exit.'
 
 # close
@@ -289,7 +289,7 @@ complete -c hermes-sessions -n '__hermes_sessions_in close' -l reason -x -k -a '
 complete -c hermes-sessions -n '__hermes_sessions_in close' -l dry-run -d 'Show what would be done; do nothing.'
 complete -c hermes-sessions -n '__hermes_sessions_in close' -s y -l yes -d 'Do not ask.'
 complete -c hermes-sessions -n '__hermes_sessions_in close' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
-complete -c hermes-sessions -n '__hermes_sessions_in close' -l timeout -x -d 'How long to wait for another writer.'
+complete -c hermes-sessions -n '__hermes_sessions_in close' -l timeout -x -d 'Wait so long for another writer (30).'
 complete -c hermes-sessions -n '__hermes_sessions_in close' -s h -l help -d 'Show this message and exit.'
 
 # pin
@@ -297,7 +297,7 @@ complete -c hermes-sessions -n '__hermes_sessions_in pin 0-' -k -a '(__hermes_se
 complete -c hermes-sessions -n '__hermes_sessions_in pin' -l dry-run -d 'Show what would be done; do nothing.'
 complete -c hermes-sessions -n '__hermes_sessions_in pin' -s y -l yes -d 'Do not ask.'
 complete -c hermes-sessions -n '__hermes_sessions_in pin' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
-complete -c hermes-sessions -n '__hermes_sessions_in pin' -l timeout -x -d 'How long to wait for another writer.'
+complete -c hermes-sessions -n '__hermes_sessions_in pin' -l timeout -x -d 'Wait so long for another writer (30).'
 complete -c hermes-sessions -n '__hermes_sessions_in pin' -s h -l help -d 'Show this message and exit.'
 
 # unpin
@@ -305,7 +305,7 @@ complete -c hermes-sessions -n '__hermes_sessions_in unpin 0-' -k -a '(__hermes_
 complete -c hermes-sessions -n '__hermes_sessions_in unpin' -l dry-run -d 'Show what would be done; do nothing.'
 complete -c hermes-sessions -n '__hermes_sessions_in unpin' -s y -l yes -d 'Do not ask.'
 complete -c hermes-sessions -n '__hermes_sessions_in unpin' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
-complete -c hermes-sessions -n '__hermes_sessions_in unpin' -l timeout -x -d 'How long to wait for another writer.'
+complete -c hermes-sessions -n '__hermes_sessions_in unpin' -l timeout -x -d 'Wait so long for another writer (30).'
 complete -c hermes-sessions -n '__hermes_sessions_in unpin' -s h -l help -d 'Show this message and exit.'
 
 # archive
@@ -313,7 +313,7 @@ complete -c hermes-sessions -n '__hermes_sessions_in archive 0-' -k -a '(__herme
 complete -c hermes-sessions -n '__hermes_sessions_in archive' -l dry-run -d 'Show what would be done; do nothing.'
 complete -c hermes-sessions -n '__hermes_sessions_in archive' -s y -l yes -d 'Do not ask.'
 complete -c hermes-sessions -n '__hermes_sessions_in archive' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
-complete -c hermes-sessions -n '__hermes_sessions_in archive' -l timeout -x -d 'How long to wait for another writer.'
+complete -c hermes-sessions -n '__hermes_sessions_in archive' -l timeout -x -d 'Wait so long for another writer (30).'
 complete -c hermes-sessions -n '__hermes_sessions_in archive' -s h -l help -d 'Show this message and exit.'
 
 # unarchive
@@ -321,7 +321,7 @@ complete -c hermes-sessions -n '__hermes_sessions_in unarchive 0-' -k -a '(__her
 complete -c hermes-sessions -n '__hermes_sessions_in unarchive' -l dry-run -d 'Show what would be done; do nothing.'
 complete -c hermes-sessions -n '__hermes_sessions_in unarchive' -s y -l yes -d 'Do not ask.'
 complete -c hermes-sessions -n '__hermes_sessions_in unarchive' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
-complete -c hermes-sessions -n '__hermes_sessions_in unarchive' -l timeout -x -d 'How long to wait for another writer.'
+complete -c hermes-sessions -n '__hermes_sessions_in unarchive' -l timeout -x -d 'Wait so long for another writer (30).'
 complete -c hermes-sessions -n '__hermes_sessions_in unarchive' -s h -l help -d 'Show this message and exit.'
 
 # hide
@@ -329,7 +329,7 @@ complete -c hermes-sessions -n '__hermes_sessions_in hide 0-' -k -a '(__hermes_s
 complete -c hermes-sessions -n '__hermes_sessions_in hide' -l dry-run -d 'Show what would be done; do nothing.'
 complete -c hermes-sessions -n '__hermes_sessions_in hide' -s y -l yes -d 'Do not ask.'
 complete -c hermes-sessions -n '__hermes_sessions_in hide' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
-complete -c hermes-sessions -n '__hermes_sessions_in hide' -l timeout -x -d 'How long to wait for another writer.'
+complete -c hermes-sessions -n '__hermes_sessions_in hide' -l timeout -x -d 'Wait so long for another writer (30).'
 complete -c hermes-sessions -n '__hermes_sessions_in hide' -s h -l help -d 'Show this message and exit.'
 
 # unhide
@@ -337,7 +337,7 @@ complete -c hermes-sessions -n '__hermes_sessions_in unhide 0-' -k -a '(__hermes
 complete -c hermes-sessions -n '__hermes_sessions_in unhide' -l dry-run -d 'Show what would be done; do nothing.'
 complete -c hermes-sessions -n '__hermes_sessions_in unhide' -s y -l yes -d 'Do not ask.'
 complete -c hermes-sessions -n '__hermes_sessions_in unhide' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
-complete -c hermes-sessions -n '__hermes_sessions_in unhide' -l timeout -x -d 'How long to wait for another writer.'
+complete -c hermes-sessions -n '__hermes_sessions_in unhide' -l timeout -x -d 'Wait so long for another writer (30).'
 complete -c hermes-sessions -n '__hermes_sessions_in unhide' -s h -l help -d 'Show this message and exit.'
 
 # relocate
@@ -346,7 +346,7 @@ complete -c hermes-sessions -n '__hermes_sessions_in relocate 1' -a '(__hermes_s
 complete -c hermes-sessions -n '__hermes_sessions_in relocate' -l dry-run -d 'Show what would be done; do nothing.'
 complete -c hermes-sessions -n '__hermes_sessions_in relocate' -s y -l yes -d 'Do not ask.'
 complete -c hermes-sessions -n '__hermes_sessions_in relocate' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
-complete -c hermes-sessions -n '__hermes_sessions_in relocate' -l timeout -x -d 'How long to wait for another writer.'
+complete -c hermes-sessions -n '__hermes_sessions_in relocate' -l timeout -x -d 'Wait so long for another writer (30).'
 complete -c hermes-sessions -n '__hermes_sessions_in relocate' -s h -l help -d 'Show this message and exit.'
 
 # delete
@@ -355,7 +355,7 @@ complete -c hermes-sessions -n '__hermes_sessions_in delete' -l dry-run -d 'Show
 complete -c hermes-sessions -n '__hermes_sessions_in delete' -s y -l yes -d 'Do not ask.'
 complete -c hermes-sessions -n '__hermes_sessions_in delete' -l no-trash -d 'Delete for good: there is no undo.'
 complete -c hermes-sessions -n '__hermes_sessions_in delete' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
-complete -c hermes-sessions -n '__hermes_sessions_in delete' -l timeout -x -d 'How long to wait for another writer.'
+complete -c hermes-sessions -n '__hermes_sessions_in delete' -l timeout -x -d 'Wait so long for another writer (30).'
 complete -c hermes-sessions -n '__hermes_sessions_in delete' -s h -l help -d 'Show this message and exit.'
 
 # prune
@@ -369,14 +369,14 @@ complete -c hermes-sessions -n '__hermes_sessions_in prune' -l no-trash -d 'Dele
 complete -c hermes-sessions -n '__hermes_sessions_in prune' -l dry-run -d 'Show what would be done; do nothing.'
 complete -c hermes-sessions -n '__hermes_sessions_in prune' -s y -l yes -d 'Do not ask.'
 complete -c hermes-sessions -n '__hermes_sessions_in prune' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
-complete -c hermes-sessions -n '__hermes_sessions_in prune' -l timeout -x -d 'How long to wait for another writer.'
+complete -c hermes-sessions -n '__hermes_sessions_in prune' -l timeout -x -d 'Wait so long for another writer (30).'
 complete -c hermes-sessions -n '__hermes_sessions_in prune' -s h -l help -d 'Show this message and exit.'
 
 # undo
 complete -c hermes-sessions -n '__hermes_sessions_in undo' -l dry-run -d 'Show what would be done; do nothing.'
 complete -c hermes-sessions -n '__hermes_sessions_in undo' -s y -l yes -d 'Do not ask.'
 complete -c hermes-sessions -n '__hermes_sessions_in undo' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
-complete -c hermes-sessions -n '__hermes_sessions_in undo' -l timeout -x -d 'How long to wait for another writer.'
+complete -c hermes-sessions -n '__hermes_sessions_in undo' -l timeout -x -d 'Wait so long for another writer (30).'
 complete -c hermes-sessions -n '__hermes_sessions_in undo' -s h -l help -d 'Show this message and exit.'
 
 # trash

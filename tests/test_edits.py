@@ -445,6 +445,19 @@ def test_plans_fit_the_terminal_and_ids_are_whole(
     assert max(cell_len(line) for line in done.splitlines()) <= width or command == "relocate"
 
 
+def test_where_there_is_little_room_the_name_goes_before_the_source(
+    make_writable_cli: MakeCli,
+) -> None:
+    uuid = "0a1b2c3d-4e5f-4a6b-8c7d-0123456789ab"
+    cli = make_writable_cli(change=edit(session(id=uuid, title="short name", source="a-source")))
+    shown = {}
+    for width in (60, 80):
+        plan = cli("--color", "never", "pin", uuid, "--dry-run", terminal=width).ok().stdout
+        (shown[width],) = (line.split() for line in plan.splitlines() if uuid in line)
+    assert shown[60] == ["1h", "ago", "short", "name", uuid]
+    assert shown[80] == ["1h", "ago", "a-source", "short", "name", uuid]
+
+
 def test_an_id_wider_than_the_terminal_is_folded_not_cut(make_writable_cli: MakeCli) -> None:
     long = "api_" + "0123456789" * 9
     cli = make_writable_cli(change=edit(session(id=long, title="long id")))

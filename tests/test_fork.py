@@ -19,6 +19,7 @@ from test_list import CHAIN, message, rows_of, session
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from support import Cli, Outcome
 
@@ -192,6 +193,14 @@ def test_a_broken_configuration_is_left_behind(make_writable_cli: MakeCli, broke
     )
     made = branch(cli, BUILD_LOG)
     assert json.loads(value(cli, "model_config", made)) == {"_branched_from": BUILD_LOG}
+
+
+def test_a_copy_was_received_by_nobody(make_writable_cli: MakeCli) -> None:
+    cli = make_writable_cli()
+    received = {row["platform_message_id"] for row in rows(cli, IMAGES)}
+    assert received > {None}
+    copies = rows(cli, branch(cli, IMAGES))
+    assert {row["platform_message_id"] for row in copies} == {None}
 
 
 # The source
@@ -399,6 +408,12 @@ def test_R121_titles_of_branches_are_numbered(make_writable_cli: MakeCli) -> Non
     assert value(cli, "title", branch(cli, "20250923_100000_00aa16")) == "branch #2"
 
 
+def test_R121_a_long_title_makes_room_for_its_number(make_writable_cli: MakeCli) -> None:
+    long, second = "x" * 100, "x" * 97 + " #2"
+    cli = make_writable_cli(change=edit(session(id="a", title=long), session(id="b", title=second)))
+    assert value(cli, "title", branch(cli, "a")) == "x" * 97 + " #3"
+
+
 def test_an_odd_title_gives_a_sound_one(make_writable_cli: MakeCli) -> None:
     odd = "two\nlines\x1b[1m " + "x" * 120
     cli = make_writable_cli(change=edit(session(id="odd", title=odd)))
@@ -519,6 +534,17 @@ def test_where_no_message_can_be_written_no_branch_is_begun(
     if name == "cjk-index":
         assert cli("fork", BUILD_LOG, "--dry-run").code == 1
     cli("rename", BUILD_LOG, "sessions can be changed all the same", "--yes").ok()
+
+
+def test_a_tokenizer_that_does_not_load_is_none(make_writable_cli: MakeCli, tmp_path: Path) -> None:
+    library = tmp_path / "libfts5_cjk.so"
+    library.write_text("not for this machine")
+    cli = make_writable_cli("cjk-index")
+    before = fingerprint(cli.home)
+    outcome = cli("fork", BUILD_LOG, "--yes", HERMES_FTS5_CJK_SO=str(library))
+    assert outcome.code == 1
+    assert "cannot be loaded" in outcome.stderr
+    assert fingerprint(cli.home) == before
 
 
 def test_text_that_is_no_utf8_is_copied_byte_for_byte(make_writable_cli: MakeCli) -> None:

@@ -94,7 +94,8 @@ def _show(env: Env, proposal: Proposal, fields: tuple[str, ...] | None, *, whole
     if fields is not None and whole:
         _print(env, fields, {**proposal.data, "dry_run": True}, ())
         return
-    stream = env.stderr if fields is not None else env.stdout
+    beside = not whole and env.can_ask and not env.is_terminal  # it belongs to the question
+    stream = env.stderr if fields is not None or beside else env.stdout
     if stream.isatty():
         from hermes_sessions.render.plans import print_sheet
 
@@ -120,7 +121,10 @@ def _agrees(env: Env, proposal: Proposal) -> bool:
     choices = proposal.answer or ("y/N" if proposal.is_harmful else "Y/n")
     write_to(env.stderr, f"{proposal.question} [{choices}] ")
     env.stderr.flush()
-    line = env.stdin.readline()
+    try:
+        line = env.stdin.readline()
+    except UnicodeDecodeError:  # a key of another encoding is no yes
+        line = "?\n"
     if not line:  # end of file: no answer is no
         write_to(env.stderr, "\n")
         return False

@@ -41,7 +41,7 @@ COMMANDS: Final = (
     Command("unpin", "edits", "Take pins back.", CHANGING, "unpin"),
     Command("archive", "edits", "Take conversations out of view.", CHANGING, "archive"),
     Command("unarchive", "edits", "Bring archived conversations back.", CHANGING, "unarchive"),
-    Command("hide", "edits", "Hide conversations from every listing.", CHANGING, "hide"),
+    Command("hide", "edits", "Hide conversations from listings.", CHANGING, "hide"),
     Command("unhide", "edits", "Show hidden conversations again.", CHANGING, "unhide"),
     Command("relocate", "relocate", "Rewrite directories after a project moved.", CHANGING),
     Command("delete", "delete", "Delete conversations.", DELETING),

@@ -165,7 +165,7 @@ def hide(
     json: Json = None,
     timeout: Timeout = DEFAULT_TIMEOUT,
 ) -> int:
-    """Hide conversations from every listing.
+    """Hide conversations from listings.
 
     They can still be resumed, and are listed with --all.
     """

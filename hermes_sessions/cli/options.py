@@ -36,7 +36,8 @@ NoTrash = Annotated[bool, typer.Option("--no-trash", help="Delete for good: ther
 Timeout = Annotated[
     float,
     typer.Option(
-        "--timeout", metavar="SECONDS", min=0, help="How long to wait for another writer."
+        "--timeout", metavar="SECONDS", min=0, help="Wait so long for another writer (30).",
+        show_default=False,
     ),
 ]
 

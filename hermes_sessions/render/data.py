@@ -78,7 +78,7 @@ FIELDS: Final[dict[str, Getter]] = {
     "ended_at": _ended,
     "ended_at_iso": _iso(_ended),
     "end_reason": lambda s: s.tip.end_reason,
-    "open": lambda s: s.tip.is_open,
+    "open": lambda s: bool(s.tip.is_open),
     "live": _live,
     "message_count": lambda s: s.messages,
     "tool_call_count": _total("tool_call_count"),

@@ -69,7 +69,7 @@ def ids(identifiers: Iterable[str], *, nul: bool) -> str:
 
 def sheet_lines(sheet: Sheet) -> str:
     """Write a plan: its facts, then a conversation a line with its id first."""
-    lines = [sheet.title, *(f"{label}\t{words}" for label, words in sheet.facts)]
-    lines += ["\t".join((i.id, *i.facts, i.name, i.extra)).rstrip("\t") for i in sheet.items]
-    lines += sheet.remarks
-    return "".join("\t".join(map(one_line, line.split("\t"))) + "\n" for line in lines)
+    rows: list[tuple[str, ...]] = [(sheet.title,), *sheet.facts]
+    rows += [(item.id, *item.facts, item.name, item.extra) for item in sheet.items]
+    rows += [(remark,) for remark in sheet.remarks]
+    return "".join("\t".join(map(one_line, cells)).rstrip("\t") + "\n" for cells in rows)

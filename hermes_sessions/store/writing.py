@@ -93,7 +93,7 @@ class Writer:
             except sqlite3.OperationalError as error:
                 if not _is_busy(error):
                     raise explain(error, self._path) from error
-                if time.monotonic() >= deadline:
+                if not time.monotonic() < deadline:  # NaN too
                     raise self._busy() from error
                 time.sleep(random.uniform(*_PAUSE))  # noqa: S311 - not for secrets
             else:

@@ -42,6 +42,7 @@ PEERS = {"converseek": "1.0.4", "search-clanker-history": "0.3.0"}
 
 STORES = {
     "s1k": ("--sessions", "1000", "--messages", "30000"),
+    "s3k": ("--sessions", "3000", "--messages", "100000"),
     "s10k": ("--sessions", "10000", "--messages", "500000"),
     "s100k": ("--sessions", "100000", "--messages", "1000000"),
 }
@@ -73,6 +74,23 @@ store.execute(f"DELETE FROM sessions WHERE id {doomed}", ids)
 store.execute("COMMIT")
 """
 """The least that deleting sessions can do: plain SQL, one transaction, the store's own triggers."""
+
+DUMP = """
+import json, sqlite3, sys
+store = sqlite3.connect(f"file:{sys.argv[1]}/state.db?mode=ro", uri=True)
+store.row_factory = sqlite3.Row
+with open("/dev/null", "w", encoding="utf-8") as file:
+    for session in store.execute("SELECT * FROM sessions"):
+        file.write(json.dumps(dict(session), ensure_ascii=False))
+        ids = (session["id"],)
+        for row in store.execute("SELECT * FROM messages WHERE session_id = ? ORDER BY id", ids):
+            values = dict(row)
+            values.pop("display_identity", None)
+            file.write(json.dumps(values, ensure_ascii=False))
+"""
+"""The least that an export of everything can do."""
+
+EXPORT = ("export", "/dev/null", "--force")
 
 COMPLETE_REF = ("__complete", "ref", "2026")
 """What the shell calls for the candidates of a REF that begins with 2026."""
@@ -156,6 +174,20 @@ CASES = (
         Side("ours", ("prune", "--older-than", "460d", "-y"), "s10k", writes=True),
         2.5,
         Side("python", ("-c", DELETE, "{home}", "{gone}"), "s10k", writes=True),
+    ),
+    Case(
+        "export-jsonl",
+        Side("ours", EXPORT, "s10k"),
+        2.0,
+        Side("python", ("-c", DUMP, "{home}"), "s10k"),
+        memory_limit=80,
+    ),
+    Case(
+        "hermes-export",
+        Side("ours", EXPORT, "s3k"),
+        1 / 3,
+        Side("hermes", ("sessions", "export", "/dev/null"), "s3k"),
+        memory_limit=80,
     ),
     Case("list-100k", Side("ours", ("list",), "s100k"), 4.0, LIST_10K),
     Case(
@@ -365,6 +397,9 @@ class Bench:
             print(f"building {home} …", file=sys.stderr)
             maker = [sys.executable, str(TOOLS / "make_large_store.py"), str(home)]
             subprocess.run([*maker, *STORES[home.name]], stdout=subprocess.DEVNULL, check=True)
+        config = home / "config.yaml"
+        if not config.exists():  # the biggest conversation is larger than what is exported else
+            config.write_text("sessions:\n  max_export_messages: 0\n", encoding="utf-8")
         if side.program != "hermes":
             return home
         copy = self.scratch / f"hermes-{side.store}"

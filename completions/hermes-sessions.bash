@@ -10,7 +10,7 @@ _hermes_sessions_enter() {
     commands='' options='' arguments='' filtered='' passes_on=''
     case $1 in
     '')
-        commands="list show search resume which workspaces where rename new fork close pin unpin archive unarchive hide unhide relocate delete prune undo trash"
+        commands="list show search resume which workspaces doctor where rename new fork close pin unpin archive unarchive hide unhide relocate export import delete prune undo trash"
         options="-p --profile --home --db --demo -c --continue -r --resume --color -q --quiet --debug --version -h --help"
         ;;
     'list')
@@ -37,6 +37,9 @@ _hermes_sessions_enter() {
         ;;
     'workspaces')
         options="--all --json -h --help -p --profile --home --db --demo --color --quiet --debug"
+        ;;
+    'doctor')
+        options="--full --json -h --help -p --profile --home --db --demo --color --quiet --debug"
         ;;
     'where')
         options="--json -h --help -p --profile --home --db --demo --color --quiet --debug"
@@ -87,6 +90,15 @@ _hermes_sessions_enter() {
         options="--dry-run -y --yes --json --timeout -h --help -p --profile --home --db --demo --color --quiet --debug"
         arguments="workspace directory"
         ;;
+    'export')
+        options="-o --output --format --session-id --only --lineage --redact --no-redact --delete-after-verified --force --dry-run -y --yes -h --help $filters -p --profile --home --db --demo --color --quiet --debug"
+        arguments="file"
+        filtered="yes"
+        ;;
+    'import')
+        options="--from --dry-run -y --yes --json --timeout -h --help -p --profile --home --db --demo --color --quiet --debug"
+        arguments="file"
+        ;;
     'delete')
         options="--dry-run -y --yes --no-trash --json --timeout -h --help -p --profile --home --db --demo --color --quiet --debug"
         arguments="ref..."
@@ -120,6 +132,7 @@ _hermes_sessions_takes() {
     'search':--json=) kind='field' ;;
     'resume':--in) kind='directory' ;;
     'workspaces':--json=) kind='field' ;;
+    'doctor':--json=) kind='field' ;;
     'where':--json=) kind='field' ;;
     'rename':--json=) kind='field' ;;
     'rename':--timeout) kind='text' ;;
@@ -146,6 +159,14 @@ _hermes_sessions_takes() {
     'unhide':--timeout) kind='text' ;;
     'relocate':--json=) kind='field' ;;
     'relocate':--timeout) kind='text' ;;
+    'export':-o | 'export':--output) kind='file' ;;
+    'export':--format) kind='=jsonl|md|qmd|html|trace' ;;
+    'export':--session-id) kind='ref' ;;
+    'export':--only) kind='=user-prompts' ;;
+    'export':--lineage) kind='=single|logical' ;;
+    'import':--from) kind='=hermes|claude|codex' ;;
+    'import':--json=) kind='field' ;;
+    'import':--timeout) kind='text' ;;
     'delete':--json=) kind='field' ;;
     'delete':--timeout) kind='text' ;;
     'prune':--max-delete | 'prune':--timeout) kind='text' ;;

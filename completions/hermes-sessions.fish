@@ -37,6 +37,10 @@ function __hermes_sessions_takes
             contains -- $argv[2] --timeout; and return
         case relocate
             contains -- $argv[2] --timeout; and return
+        case export
+            contains -- $argv[2] -o --output --format --session-id --only --lineage --older-than --newer-than --before --after --source --exclude-source --workspace --cwd --title --model --branch --provider --user --chat-id --chat-type --end-reason --min-messages --max-messages --min-tokens --max-tokens --min-cost --max-cost --min-tool-calls --max-tool-calls; and return
+        case import
+            contains -- $argv[2] --from --timeout; and return
         case delete
             contains -- $argv[2] --timeout; and return
         case prune
@@ -59,7 +63,7 @@ function __hermes_sessions_read
         set -e words[1]
         if test $behind = yes; or not string match -q -- '-?*' $word
             set -l deeper (string trim -- "$command $word")
-            if test $behind = no -a $position = 0; and contains -- $deeper list show search resume which workspaces where rename new fork close pin unpin archive unarchive hide unhide relocate delete prune undo trash
+            if test $behind = no -a $position = 0; and contains -- $deeper list show search resume which workspaces doctor where rename new fork close pin unpin archive unarchive hide unhide relocate export import delete prune undo trash
                 set command $deeper
             else
                 set position (math $position + 1)
@@ -132,34 +136,34 @@ complete -c hermes-sessions -l quiet -d 'No notes; errors stay.'
 complete -c hermes-sessions -l debug -d 'Tracebacks, timings and the SQL that ran, on stderr.'
 
 # Filters.
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l older-than -x -d 'Last active longer ago: 30m 5h 2d 1w.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l newer-than -x -d 'Last active within this age.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l before -x -d 'Started before: a date, an age, today.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l after -x -d 'Started at this time or later.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l source -x -k -a '(__hermes_sessions_stored source)' -d 'On this surface (repeatable).'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l exclude-source -x -k -a '(__hermes_sessions_stored source)' -d 'Not on it (repeatable).'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l workspace -x -k -a '(__hermes_sessions_stored workspace)' -d 'Of this workspace: a path, . or text.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l cwd -x -a '(__hermes_sessions_directories)' -d 'Working directory at or below PATH.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l title -x -k -a '(__hermes_sessions_stored title)' -d 'Title contains TEXT.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l model -x -k -a '(__hermes_sessions_stored model)' -d 'Model contains TEXT.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l branch -x -k -a '(__hermes_sessions_stored branch)' -d 'Git branch contains TEXT.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l provider -x -k -a '(__hermes_sessions_stored provider)' -d 'Billed by this provider.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l user -x -k -a '(__hermes_sessions_stored user)' -d 'Of this user of a chat platform.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l chat-id -x -k -a '(__hermes_sessions_stored chat)' -d 'In this chat.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l chat-type -x -k -a '(__hermes_sessions_stored chat_type)' -d 'In this type of chat.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l end-reason -x -k -a '(__hermes_sessions_stored reason)' -d 'Ended for this reason.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l min-messages -x -d 'At least N messages.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l max-messages -x -d 'At most N messages.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l min-tokens -x -d 'At least N tokens, in and out.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l max-tokens -x -d 'At most N tokens.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l min-cost -x -d 'Cost at least this much.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l max-cost -x -d 'Cost at most this.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l min-tool-calls -x -d 'At least N tool calls.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l max-tool-calls -x -d 'At most N tool calls.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l pinned -d 'Pinned, or not.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l not-pinned -d 'Pinned, or not.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l archived -d 'Only archived ones.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive prune' -l all -d 'Archived, hidden, delegates and tool runs too.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l older-than -x -d 'Last active longer ago: 30m 5h 2d 1w.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l newer-than -x -d 'Last active within this age.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l before -x -d 'Started before: a date, an age, today.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l after -x -d 'Started at this time or later.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l source -x -k -a '(__hermes_sessions_stored source)' -d 'On this surface (repeatable).'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l exclude-source -x -k -a '(__hermes_sessions_stored source)' -d 'Not on it (repeatable).'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l workspace -x -k -a '(__hermes_sessions_stored workspace)' -d 'Of this workspace: a path, . or text.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l cwd -x -a '(__hermes_sessions_directories)' -d 'Working directory at or below PATH.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l title -x -k -a '(__hermes_sessions_stored title)' -d 'Title contains TEXT.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l model -x -k -a '(__hermes_sessions_stored model)' -d 'Model contains TEXT.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l branch -x -k -a '(__hermes_sessions_stored branch)' -d 'Git branch contains TEXT.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l provider -x -k -a '(__hermes_sessions_stored provider)' -d 'Billed by this provider.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l user -x -k -a '(__hermes_sessions_stored user)' -d 'Of this user of a chat platform.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l chat-id -x -k -a '(__hermes_sessions_stored chat)' -d 'In this chat.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l chat-type -x -k -a '(__hermes_sessions_stored chat_type)' -d 'In this type of chat.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l end-reason -x -k -a '(__hermes_sessions_stored reason)' -d 'Ended for this reason.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l min-messages -x -d 'At least N messages.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l max-messages -x -d 'At most N messages.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l min-tokens -x -d 'At least N tokens, in and out.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l max-tokens -x -d 'At most N tokens.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l min-cost -x -d 'Cost at least this much.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l max-cost -x -d 'Cost at most this.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l min-tool-calls -x -d 'At least N tool calls.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l max-tool-calls -x -d 'At most N tool calls.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l pinned -d 'Pinned, or not.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l not-pinned -d 'Pinned, or not.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l archived -d 'Only archived ones.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l all -d 'Archived, hidden, delegates and tool runs too.'
 
 # hermes-sessions
 complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a list -d 'List conversations by last activity.'
@@ -168,6 +172,7 @@ complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a search -d 'Searc
 complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a resume -d 'Continue a conversation in Hermes.'
 complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a which -d 'Print the id of the conversation a REF means.'
 complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a workspaces -d 'List workspaces and what is in them.'
+complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a doctor -d 'Tell whether the store is well, and what cures it.'
 complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a where -d 'Print the paths in use.'
 complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a rename -d 'Give a conversation a title.'
 complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a new -d 'Begin an empty conversation to resume later.'
@@ -180,6 +185,8 @@ complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a unarchive -d 'Br
 complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a hide -d 'Hide conversations from listings.'
 complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a unhide -d 'Show hidden conversations again.'
 complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a relocate -d 'Rewrite directories after a project moved.'
+complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a export -d 'Export conversations to files.'
+complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a import -d 'Import a backup or another agent\'s transcript.'
 complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a delete -d 'Delete conversations.'
 complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a prune -d 'Delete old conversations.'
 complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a undo -d 'Bring back what was deleted.'
@@ -245,6 +252,11 @@ complete -c hermes-sessions -n '__hermes_sessions_in which' -s h -l help -d 'Sho
 complete -c hermes-sessions -n '__hermes_sessions_in workspaces' -l all -d 'Count archived ones, delegates and tool runs too.'
 complete -c hermes-sessions -n '__hermes_sessions_in workspaces' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
 complete -c hermes-sessions -n '__hermes_sessions_in workspaces' -s h -l help -d 'Show this message and exit.'
+
+# doctor
+complete -c hermes-sessions -n '__hermes_sessions_in doctor' -l full -d 'Look at everything, however long it takes.'
+complete -c hermes-sessions -n '__hermes_sessions_in doctor' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
+complete -c hermes-sessions -n '__hermes_sessions_in doctor' -s h -l help -d 'Show this message and exit.'
 
 # where
 complete -c hermes-sessions -n '__hermes_sessions_in where' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
@@ -348,6 +360,30 @@ complete -c hermes-sessions -n '__hermes_sessions_in relocate' -s y -l yes -d 'D
 complete -c hermes-sessions -n '__hermes_sessions_in relocate' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
 complete -c hermes-sessions -n '__hermes_sessions_in relocate' -l timeout -x -d 'Wait so long for another writer (30).'
 complete -c hermes-sessions -n '__hermes_sessions_in relocate' -s h -l help -d 'Show this message and exit.'
+
+# export
+complete -c hermes-sessions -n '__hermes_sessions_in export 0' -F
+complete -c hermes-sessions -n '__hermes_sessions_in export' -s o -l output -r -F -d 'The same as OUTPUT.'
+complete -c hermes-sessions -n '__hermes_sessions_in export' -l format -x -a 'jsonl md qmd html trace' -d 'jsonl, md, qmd, html or trace.'
+complete -c hermes-sessions -n '__hermes_sessions_in export' -l session-id -x -k -a '(__hermes_sessions_stored ref)' -d 'Only this conversation.'
+complete -c hermes-sessions -n '__hermes_sessions_in export' -l only -x -a user-prompts -d 'user-prompts, as JSON Lines.'
+complete -c hermes-sessions -n '__hermes_sessions_in export' -l lineage -x -a 'single logical' -d 'logical: all segments; single: one.'
+complete -c hermes-sessions -n '__hermes_sessions_in export' -l redact -d 'Take secrets out.'
+complete -c hermes-sessions -n '__hermes_sessions_in export' -l no-redact -d 'Take secrets out.'
+complete -c hermes-sessions -n '__hermes_sessions_in export' -l delete-after-verified -d 'Then delete it, if the files are whole.'
+complete -c hermes-sessions -n '__hermes_sessions_in export' -l force -d 'Replace files that are there.'
+complete -c hermes-sessions -n '__hermes_sessions_in export' -l dry-run -d 'Show what would be done; do nothing.'
+complete -c hermes-sessions -n '__hermes_sessions_in export' -s y -l yes -d 'Do not ask.'
+complete -c hermes-sessions -n '__hermes_sessions_in export' -s h -l help -d 'Show this message and exit.'
+
+# import
+complete -c hermes-sessions -n '__hermes_sessions_in import 0' -F
+complete -c hermes-sessions -n '__hermes_sessions_in import' -l from -x -a 'hermes claude codex' -d 'hermes, claude or codex.'
+complete -c hermes-sessions -n '__hermes_sessions_in import' -l dry-run -d 'Show what would be done; do nothing.'
+complete -c hermes-sessions -n '__hermes_sessions_in import' -s y -l yes -d 'Do not ask.'
+complete -c hermes-sessions -n '__hermes_sessions_in import' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
+complete -c hermes-sessions -n '__hermes_sessions_in import' -l timeout -x -d 'Wait so long for another writer (30).'
+complete -c hermes-sessions -n '__hermes_sessions_in import' -s h -l help -d 'Show this message and exit.'
 
 # delete
 complete -c hermes-sessions -n '__hermes_sessions_in delete 0-' -k -a '(__hermes_sessions_stored ref)'

@@ -19,6 +19,8 @@ _DEFAULTS: Final[dict[str, object]] = {
     "display.resume_max_assistant_chars": 200,
     "display.resume_max_assistant_lines": 3,
     "sessions.retention_days": 90,
+    "sessions.max_export_messages": 20_000,
+    "sessions.max_import_messages": 20_000,
 }
 
 
@@ -71,3 +73,8 @@ def read_config(home: Path | None, keys: tuple[str, ...]) -> Config:
         if isinstance(part, dict) and part.get(name) is not None:
             values[key] = part[name]
     return Config(values)
+
+
+def known_keys() -> dict[str, object]:
+    """Return the keys that decide something here, dotted, with Hermes' defaults."""
+    return dict(_DEFAULTS)

@@ -45,14 +45,18 @@ def decode(stored: object) -> object:
     if isinstance(stored, str) and stored.startswith(JSON_PREFIX):
         try:
             return json.loads(stored[len(JSON_PREFIX) :])
-        except ValueError:
+        except (ValueError, RecursionError):
             return stored[len(JSON_PREFIX) :]
     return stored
 
 
 def plain_text(stored: object) -> str:
     """Return what a person reads of a ``content`` cell; pictures and files as ``[image]``."""
-    return _text_of(decode(stored))
+    try:
+        return _text_of(decode(stored))
+    except RecursionError:  # nested deeper than anybody means
+        text = stored.decode("utf-8", "replace") if isinstance(stored, bytes) else str(stored)
+        return text.removeprefix(JSON_PREFIX)
 
 
 def _text_of(value: object) -> str:
@@ -83,15 +87,31 @@ def _text_of_part(part: dict[str, object]) -> str:
 
 def tool_calls(stored: object) -> tuple[ToolCall, ...]:
     """Return the calls in a ``tool_calls`` cell; none for a cell that does not decode."""
+    try:
+        return tuple(map(_tool_call, _call_entries(stored)))
+    except RecursionError:
+        return ()
+
+
+def tool_call_ids(stored: object) -> tuple[str | None, ...]:
+    """Return the ids of the calls in a cell, for each of ``tool_calls`` one; None if it has none.
+
+    The row with a call's result names it (``tool_call_id``).
+    """
+    ids = (entry.get("id") or entry.get("call_id") for entry in _call_entries(stored))
+    return tuple(str(i) if i else None for i in ids)
+
+
+def _call_entries(stored: object) -> list[dict[str, object]]:
     if isinstance(stored, bytes):
         stored = stored.decode("utf-8", "replace")
     if isinstance(stored, str):
         try:
             stored = json.loads(stored)
-        except ValueError:
-            return ()
+        except (ValueError, RecursionError):
+            return []
     entries = stored if isinstance(stored, list) else [stored]
-    return tuple(_tool_call(entry) for entry in entries if isinstance(entry, dict))
+    return [entry for entry in entries if isinstance(entry, dict)]
 
 
 def _tool_call(entry: dict[str, object]) -> ToolCall:

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_sessions.content import as_typed, code_blocks, plain_text, tool_calls
+from hermes_sessions.content import (
+    as_typed,
+    code_blocks,
+    plain_text,
+    tool_call_ids,
+    tool_calls,
+)
 
 ANYTHING = st.one_of(st.none(), st.integers(), st.floats(), st.text(), st.binary())
 
@@ -54,6 +60,19 @@ def test_tool_calls() -> None:
     assert tool_calls(json.dumps(call)) == (("terminal", '{"a":1}'),)
     assert tool_calls('[{"broken') == ()
     assert tool_calls('["x", {"name": "y", "arguments": {"b": 2}}]') == (("y", '{"b": 2}'),)
+
+
+def test_ids_stand_beside_their_calls() -> None:
+    entries = [{"id": "a", "name": "x"}, "no call", {"name": "y"}, {"call_id": "c", "name": "z"}]
+    assert tool_call_ids(json.dumps(entries)) == ("a", None, "c")
+    assert len(tool_calls(json.dumps(entries))) == 3
+    assert tool_call_ids("broken") == ()
+
+
+@pytest.mark.parametrize("nested", ["[" * 100_000, "[" * 900 + "]" * 900, '{"arguments":' * 900])
+def test_what_is_nested_too_deep_is_text(nested: str) -> None:
+    assert isinstance(plain_text("\0json:" + nested), str)
+    assert isinstance(tool_calls(nested), tuple)
 
 
 END = "--- END OF CONTEXT SUMMARY — respond to the message below, not the summary above ---"

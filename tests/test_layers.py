@@ -64,7 +64,14 @@ def test_imports_point_one_way(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("library", "allowed"), [("typer", "cli"), ("rich", "render"), ("sqlite3", "store")]
+    ("library", "allowed"),
+    [
+        ("typer", "cli"),
+        ("rich", "render"),
+        ("sqlite3", "store"),
+        ("markdown_it", "export"),
+        ("pygments", "export"),
+    ],
 )
 def test_each_library_has_its_room(library: str, allowed: str) -> None:
     for path in MODULES:

@@ -49,8 +49,11 @@ def test_the_readme_has_a_tour() -> None:
 
 
 @pytest.mark.parametrize("line", HELP)
-def test_help_examples_run(demo: Cli, line: str) -> None:
+def test_help_examples_run(
+    demo: Cli, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """On the sample home; where it has no such thing, at least the words make sense."""
+    monkeypatch.chdir(tmp_path)
     words = shlex.split(line.partition(" > ")[0])[1:]
     outcome = demo("--demo", *words, PATH="/nowhere")
     assert "--help" not in outcome.stderr, "no usage error"

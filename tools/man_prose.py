@@ -173,7 +173,8 @@ FILES: Final = """
 : The store of the profile *NAME*.
 
 `~/.hermes/config.yaml`
-: Hermes' configuration. Read are `session.terminal_continue`, `sessions.retention_days` and
+: Hermes' configuration. Read are `session.terminal_continue`, `sessions.retention_days`,
+`sessions.max_export_messages`, `sessions.max_import_messages` and
 the keys `display.resume_`*NAME*, and, to ask a running gateway, where its API server is.
 
 `~/.hermes/terminal-sessions/`
@@ -240,6 +241,14 @@ EXAMPLES: Final = (
         "prune",
         "Every night from cron: delete what has been idle for three months, quietly:",
         ("hermes-sessions -q prune --older-than 90d --yes",),
+    ),
+    Example(
+        "export",
+        "A backup of everything, and one conversation as a page to share:",
+        (
+            "hermes-sessions export backup.jsonl",
+            "hermes-sessions export --format html --session-id latest -o chat.html --redact",
+        ),
     ),
     Example(
         "trash",

@@ -24,6 +24,7 @@ class Command(NamedTuple):
 READING: Final = "Reading"
 CHANGING: Final = "Changing"
 DELETING: Final = "Deleting"
+KEEPING: Final = "Exporting and importing"
 
 COMMANDS: Final = (
     Command("list", "list_", "List conversations by last activity.", READING),
@@ -32,6 +33,7 @@ COMMANDS: Final = (
     Command("resume", "resume", "Continue a conversation in Hermes.", READING),
     Command("which", "which", "Print the id of the conversation a REF means.", READING),
     Command("workspaces", "workspaces", "List workspaces and what is in them.", READING),
+    Command("doctor", "doctor", "Tell whether the store is well, and what cures it.", READING),
     Command("where", "where", "Print the paths in use.", READING),
     Command("rename", "rename", "Give a conversation a title.", CHANGING),
     Command("new", "new", "Begin an empty conversation to resume later.", CHANGING),
@@ -44,6 +46,8 @@ COMMANDS: Final = (
     Command("hide", "edits", "Hide conversations from listings.", CHANGING, "hide"),
     Command("unhide", "edits", "Show hidden conversations again.", CHANGING, "unhide"),
     Command("relocate", "relocate", "Rewrite directories after a project moved.", CHANGING),
+    Command("export", "export", "Export conversations to files.", KEEPING),
+    Command("import", "import_", "Import a backup or another agent's transcript.", KEEPING),
     Command("delete", "delete", "Delete conversations.", DELETING),
     Command("prune", "prune", "Delete old conversations.", DELETING),
     Command("undo", "undo", "Bring back what was deleted.", DELETING),

@@ -36,7 +36,10 @@ NoTrash = Annotated[bool, typer.Option("--no-trash", help="Delete for good: ther
 Timeout = Annotated[
     float,
     typer.Option(
-        "--timeout", metavar="SECONDS", min=0, help="Wait so long for another writer (30).",
+        "--timeout",
+        metavar="SECONDS",
+        min=0,
+        help="Wait so long for another writer (30).",
         show_default=False,
     ),
 ]

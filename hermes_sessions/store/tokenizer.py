@@ -54,7 +54,8 @@ def check_tokenizer(store: Store) -> None:
     if not store.value(_TRIGGER):
         return
     try:
-        store.rows(f"SELECT rowid FROM {INDEX} LIMIT 1")
+        # To read rows is not enough: newer versions of SQLite then do without the tokenizer.
+        store.rows(f"SELECT rowid FROM {INDEX} WHERE {INDEX} MATCH 'a' LIMIT 1")
     except UserError as error:
         raise UserError(
             f"{store.path} has a CJK search index that needs Hermes' own tokenizer, "

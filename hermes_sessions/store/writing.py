@@ -185,11 +185,16 @@ def needs_columns(store: Store, *names: str) -> None:
         )
 
 
-def _check_schema(store: Store) -> None:
-    missing = sorted(
+def missing_columns(store: Store) -> list[str]:
+    """Return the columns that every change needs and this store does not have, sorted."""
+    return sorted(
         (_SESSION_COLUMNS - store.capabilities.sessions)
         | (_MESSAGE_COLUMNS - store.capabilities.messages)
     )
+
+
+def _check_schema(store: Store) -> None:
+    missing = missing_columns(store)
     if not missing:
         return
     version = schema_version(store)

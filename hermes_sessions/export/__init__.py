@@ -1,0 +1,1 @@
+"""Conversations as documents: one module for each format."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from hermes_sessions.cli.changes import writing
 from hermes_sessions.cli.opened import opened_store
 from hermes_sessions.gateway import DASHBOARD, Unreachable, check, delete_sessions, find_endpoints
+from hermes_sessions.store.fingerprints import changed_units
 from hermes_sessions.store.lookup import has_session
 from hermes_sessions.store.pruning import check_undamaged
 from hermes_sessions.store.removal import CHANGED, Removed, Remover
@@ -67,7 +68,9 @@ def remove_by_gateway(
         for unit in doomed.units:
             digest = saver.save(unit, doomed.labels[unit.id])
             saver.secure()
-            reason = None if saver.is_same(unit, digest) else CHANGED
+            expected = {unit.id: doomed.labels[unit.id].fingerprint}
+            is_same = saver.is_same(unit, digest) and not changed_units(store, [unit], expected)
+            reason = None if is_same else CHANGED
             if reason is None:
                 reason = _ask(endpoint, store, unit)
             if reason is not None:

@@ -13,6 +13,7 @@ from hermes_sessions.own_files import trash_directory
 from hermes_sessions.plans import Done, Item
 from hermes_sessions.render.progress import Progress
 from hermes_sessions.session_files import copy_files, files_of, remove_files
+from hermes_sessions.store.fingerprints import fingerprints
 from hermes_sessions.store.pruning import check_undamaged, titles_of
 from hermes_sessions.store.removal import Remover, count_messages_of, free_bytes
 from hermes_sessions.store.saving import Labels
@@ -80,10 +81,13 @@ def weigh(store: Store, home: Home, units: Sequence[Unit]) -> Doomed:
     """Count what goes with conversations."""
     counts = count_messages_of(store, [i for unit in units for i in unit.session_ids])
     titles = titles_of(store, units)
+    marks = fingerprints(store, units)
     labels, sizes = {}, {}
     for unit in units:
         found = [counts[i] for i in unit.session_ids if i in counts]
-        labels[unit.id] = Labels(titles[unit.id], sum(number for number, _ in found))
+        labels[unit.id] = Labels(
+            titles[unit.id], sum(number for number, _ in found), marks[unit.id]
+        )
         sizes[unit.id] = sum(number for _, number in found)
     ids = [i for unit in units for i in unit.session_ids]
     return Doomed(tuple(units), labels, sizes, tuple(files_of(home.path, ids)))

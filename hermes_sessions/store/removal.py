@@ -12,9 +12,8 @@ import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from hermes_sessions.store.dependents import ROUTING, meta_keys, quoted, routed
-from hermes_sessions.store.lineage import load_units
+from hermes_sessions.store.fingerprints import changed_units
 from hermes_sessions.store.live import find_live
-from hermes_sessions.store.lookup import conversations_of
 from hermes_sessions.store.saving import Saver
 from hermes_sessions.store.snapshots import META, PROMPTS, prompts_of
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from hermes_sessions.store.writing import Writer
     from hermes_sessions.trash import TrashFile
 
-_TARGET: Final = 0.3
+_TARGET: Final = 0.2
 """Seconds that a transaction should take; how many messages that is shows as it goes."""
 
 _FEWEST, _MOST = 200, 8_000
@@ -102,7 +101,7 @@ class Remover:
                     yield Removed(unit, CHANGED)
             while pending:
                 group = self._next_group(pending, labels)
-                yield from self._remove_group(group, version, digests)
+                yield from self._remove_group(group, labels, version, digests)
 
     def _next_group(self, pending: list[Unit], labels: dict[str, Labels]) -> list[Unit]:
         """Take as many conversations as can go in one short transaction."""
@@ -114,25 +113,22 @@ class Remover:
         return group
 
     def _remove_group(
-        self, group: Sequence[Unit], version: int, digests: dict[str, str]
+        self,
+        group: Sequence[Unit],
+        labels: dict[str, Labels],
+        version: int,
+        digests: dict[str, str],
     ) -> list[Removed]:
         """Delete conversations in one transaction, but for those that must not go any more."""
         with self._writer.transaction():
             began = time.monotonic()
-            changed = self._writer.data_version() != version
-            live = find_live(
-                self._writer.store,
-                self._home,
-                [c for unit in group for c in unit.conversations],
-                self._now,
-            )
-            results = []
+            is_watched = self._writer.data_version() == version
+            reasons = self._reasons(group, labels)
             for unit in group:
-                holders = [live[c.id].holder for c in unit.conversations if c.id in live]
-                reason = f"it is live: {holders[0]}" if holders else None
-                if reason is None and changed and not self._is_same(unit, digests[unit.id]):
-                    reason = CHANGED
-                results.append(Removed(unit, reason))
+                is_same = is_watched or self._saver.is_same(unit, digests[unit.id])
+                if unit.id not in reasons and not is_same:
+                    reasons[unit.id] = CHANGED
+            results = [Removed(unit, reasons.get(unit.id)) for unit in group]
             gone = [one.unit for one in results if one.reason is None]
             if gone:
                 ids = [i for unit in gone for i in unit.session_ids]
@@ -150,18 +146,18 @@ class Remover:
         with self._writer.transaction():
             _delete_dependents(self._writer, self._saver.tables, session_ids)
 
-    def _is_same(self, unit: Unit, expected: str) -> bool:
-        """Look again at everything that another process can have changed."""
+    def _reasons(self, group: Sequence[Unit], labels: dict[str, Labels]) -> dict[str, str]:
+        """Look again at what may have changed since the plan was made; say why some must stay."""
         store = self._writer.store
-        if unit.is_orphan:
-            return self._saver.is_same(unit, expected)
-        conversations = conversations_of(store, [unit.id])
-        if [c.session_ids for c in conversations] != [unit.conversation.session_ids]:
-            return False
-        again = load_units(store, conversations)[0]
-        return set(again.session_ids) == set(unit.session_ids) and self._saver.is_same(
-            unit, expected
-        )
+        conversations = [c for unit in group for c in unit.conversations]
+        live = find_live(store, self._home, conversations, self._now)
+        expected = {unit.id: labels[unit.id].fingerprint for unit in group}
+        reasons = dict.fromkeys(changed_units(store, group, expected), CHANGED)
+        for unit in group:
+            holders = [live[c.id].holder for c in unit.conversations if c.id in live]
+            if holders:
+                reasons[unit.id] = f"it is live: {holders[0]}"
+        return reasons
 
 
 def _batches(units: Sequence[Unit], labels: dict[str, Labels]) -> Iterator[list[Unit]]:

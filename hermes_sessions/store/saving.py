@@ -19,10 +19,16 @@ if TYPE_CHECKING:
 
 
 class Labels(NamedTuple):
-    """What the trash says of a conversation, beside its rows."""
+    """What a plan knows of a conversation.
+
+    Attributes:
+        messages: stored ones.
+        fingerprint: of what the plan was made from.
+    """
 
     title: str | None
     messages: int
+    fingerprint: str
 
 
 class Saver:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, Self
 
 from hermes_sessions.errors import StoreBusy, StoreDamaged, UserError
-from hermes_sessions.store.connect import NOTHING, Store, explain, file_facts
+from hermes_sessions.store.connect import NOTHING, READ_TIMEOUT, Store, explain, file_facts
 from hermes_sessions.store.tokenizer import load_tokenizer
 
 if TYPE_CHECKING:
@@ -30,6 +30,10 @@ _POLL: Final = 0.05
 
 _PAUSE: Final = (0.02, 0.15)
 """Seconds between tries, at random, as Hermes waits: two writers do not keep in step."""
+
+_TURN: Final = 0.12
+"""Seconds between two transactions while others have the store open: one of them that waits asks
+every 100 ms (SQLite's busy handler), so it gets its turn."""
 
 _SESSION_COLUMNS: Final = frozenset(
     {"id", "source", "title", "parent_session_id", "started_at", "ended_at", "end_reason"}
@@ -52,6 +56,8 @@ class Writer:
         self._path = path
         self._connection = connection
         self._timeout = timeout
+        self._ended_at: float | None = None
+        self._is_shared: bool | None = None
         self.store = Store(path, connection)
 
     @contextmanager
@@ -62,10 +68,12 @@ class Writer:
             StoreBusy: another process kept the store for longer than the timeout.
             UserError: what SQLite complains about, in the user's words.
         """
+        self._give_way()
         self._patiently("BEGIN IMMEDIATE")
         try:
             yield
             self._patiently("COMMIT")
+            self._ended_at = time.monotonic()
         except BaseException as error:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
@@ -85,8 +93,27 @@ class Writer:
         """Return a number that changes when another connection has written."""
         return int(str(self.store.value("PRAGMA data_version")))
 
+    def _give_way(self) -> None:
+        """Let others write between two transactions."""
+        if self._ended_at is None:
+            return
+        if self._is_shared is None:
+            from hermes_sessions.store.holders import find_holders
+
+            self._is_shared = bool(find_holders(self._path).holders)
+        if self._is_shared:
+            time.sleep(max(0.0, self._ended_at + _TURN - time.monotonic()))
+
     def _patiently(self, statement: str) -> None:
         deadline = time.monotonic() + self._timeout
+        self._connection.execute(f"PRAGMA busy_timeout = {int(_POLL * 1000)}")
+        try:
+            self._try_until(statement, deadline)
+        finally:  # a read outside of a transaction waits for who is committing
+            patience = min(READ_TIMEOUT, self._timeout)
+            self._connection.execute(f"PRAGMA busy_timeout = {int(patience * 1000)}")
+
+    def _try_until(self, statement: str, deadline: float) -> None:
         while True:
             try:
                 self._connection.execute(statement)
@@ -143,7 +170,10 @@ def open_writer(
     file_facts(path)
     try:
         connection = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=_POLL, isolation_level=None
+            f"{path.absolute().as_uri()}?mode=rw",
+            uri=True,
+            timeout=min(READ_TIMEOUT, timeout),
+            isolation_level=None,
         )
     except sqlite3.Error as error:
         raise explain(error, path) from error

@@ -189,6 +189,8 @@ CASES = (
         Side("hermes", ("sessions", "export", "/dev/null"), "s3k"),
         memory_limit=80,
     ),
+    Case("stats", Side("ours", ("stats",), "s10k"), 3.5),
+    Case("stats-terminal", Side("ours", ("stats",), "s10k", "pty"), 5.5),
     Case("list-100k", Side("ours", ("list",), "s100k"), 4.0, LIST_10K),
     Case(
         "hermes-list",

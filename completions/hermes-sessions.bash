@@ -10,7 +10,7 @@ _hermes_sessions_enter() {
     commands='' options='' arguments='' filtered='' passes_on=''
     case $1 in
     '')
-        commands="list show search resume which workspaces doctor where rename new fork close pin unpin archive unarchive hide unhide relocate export import delete prune undo trash"
+        commands="list show search resume which workspaces stats doctor where rename new fork close pin unpin archive unarchive hide unhide relocate export import delete prune undo trash"
         options="-p --profile --home --db --demo -c --continue -r --resume --color -q --quiet --debug --version -h --help"
         ;;
     'list')
@@ -37,6 +37,10 @@ _hermes_sessions_enter() {
         ;;
     'workspaces')
         options="--all --json -h --help -p --profile --home --db --demo --color --quiet --debug"
+        ;;
+    'stats')
+        options="--by --space -n --limit --json -h --help $filters -p --profile --home --db --demo --color --quiet --debug"
+        filtered="yes"
         ;;
     'doctor')
         options="--full --json -h --help -p --profile --home --db --demo --color --quiet --debug"
@@ -132,6 +136,9 @@ _hermes_sessions_takes() {
     'search':--json=) kind='field' ;;
     'resume':--in) kind='directory' ;;
     'workspaces':--json=) kind='field' ;;
+    'stats':--by) kind='=source|model|workspace|day|week|month|tool' ;;
+    'stats':-n | 'stats':--limit) kind='text' ;;
+    'stats':--json=) kind='field' ;;
     'doctor':--json=) kind='field' ;;
     'where':--json=) kind='field' ;;
     'rename':--json=) kind='field' ;;

@@ -15,6 +15,8 @@ function __hermes_sessions_takes
             contains -- $argv[2] -n --limit --per-conversation --sort --role -C --context --older-than --newer-than --before --after --source --exclude-source --workspace --cwd --title --model --branch --provider --user --chat-id --chat-type --end-reason --min-messages --max-messages --min-tokens --max-tokens --min-cost --max-cost --min-tool-calls --max-tool-calls; and return
         case resume
             contains -- $argv[2] --in; and return
+        case stats
+            contains -- $argv[2] --by -n --limit --older-than --newer-than --before --after --source --exclude-source --workspace --cwd --title --model --branch --provider --user --chat-id --chat-type --end-reason --min-messages --max-messages --min-tokens --max-tokens --min-cost --max-cost --min-tool-calls --max-tool-calls; and return
         case rename
             contains -- $argv[2] --timeout; and return
         case new
@@ -63,7 +65,7 @@ function __hermes_sessions_read
         set -e words[1]
         if test $behind = yes; or not string match -q -- '-?*' $word
             set -l deeper (string trim -- "$command $word")
-            if test $behind = no -a $position = 0; and contains -- $deeper list show search resume which workspaces doctor where rename new fork close pin unpin archive unarchive hide unhide relocate export import delete prune undo trash
+            if test $behind = no -a $position = 0; and contains -- $deeper list show search resume which workspaces stats doctor where rename new fork close pin unpin archive unarchive hide unhide relocate export import delete prune undo trash
                 set command $deeper
             else
                 set position (math $position + 1)
@@ -136,34 +138,34 @@ complete -c hermes-sessions -l quiet -d 'No notes; errors stay.'
 complete -c hermes-sessions -l debug -d 'Tracebacks, timings and the SQL that ran, on stderr.'
 
 # Filters.
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l older-than -x -d 'Last active longer ago: 30m 5h 2d 1w.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l newer-than -x -d 'Last active within this age.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l before -x -d 'Started before: a date, an age, today.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l after -x -d 'Started at this time or later.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l source -x -k -a '(__hermes_sessions_stored source)' -d 'On this surface (repeatable).'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l exclude-source -x -k -a '(__hermes_sessions_stored source)' -d 'Not on it (repeatable).'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l workspace -x -k -a '(__hermes_sessions_stored workspace)' -d 'Of this workspace: a path, . or text.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l cwd -x -a '(__hermes_sessions_directories)' -d 'Working directory at or below PATH.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l title -x -k -a '(__hermes_sessions_stored title)' -d 'Title contains TEXT.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l model -x -k -a '(__hermes_sessions_stored model)' -d 'Model contains TEXT.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l branch -x -k -a '(__hermes_sessions_stored branch)' -d 'Git branch contains TEXT.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l provider -x -k -a '(__hermes_sessions_stored provider)' -d 'Billed by this provider.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l user -x -k -a '(__hermes_sessions_stored user)' -d 'Of this user of a chat platform.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l chat-id -x -k -a '(__hermes_sessions_stored chat)' -d 'In this chat.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l chat-type -x -k -a '(__hermes_sessions_stored chat_type)' -d 'In this type of chat.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l end-reason -x -k -a '(__hermes_sessions_stored reason)' -d 'Ended for this reason.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l min-messages -x -d 'At least N messages.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l max-messages -x -d 'At most N messages.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l min-tokens -x -d 'At least N tokens, in and out.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l max-tokens -x -d 'At most N tokens.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l min-cost -x -d 'Cost at least this much.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l max-cost -x -d 'Cost at most this.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l min-tool-calls -x -d 'At least N tool calls.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l max-tool-calls -x -d 'At most N tool calls.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l pinned -d 'Pinned, or not.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l not-pinned -d 'Pinned, or not.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l archived -d 'Only archived ones.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search close archive unarchive export prune' -l all -d 'Archived, hidden, delegates and tool runs too.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l older-than -x -d 'Last active longer ago: 30m 5h 2d 1w.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l newer-than -x -d 'Last active within this age.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l before -x -d 'Started before: a date, an age, today.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l after -x -d 'Started at this time or later.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l source -x -k -a '(__hermes_sessions_stored source)' -d 'On this surface (repeatable).'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l exclude-source -x -k -a '(__hermes_sessions_stored source)' -d 'Not on it (repeatable).'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l workspace -x -k -a '(__hermes_sessions_stored workspace)' -d 'Of this workspace: a path, . or text.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l cwd -x -a '(__hermes_sessions_directories)' -d 'Working directory at or below PATH.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l title -x -k -a '(__hermes_sessions_stored title)' -d 'Title contains TEXT.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l model -x -k -a '(__hermes_sessions_stored model)' -d 'Model contains TEXT.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l branch -x -k -a '(__hermes_sessions_stored branch)' -d 'Git branch contains TEXT.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l provider -x -k -a '(__hermes_sessions_stored provider)' -d 'Billed by this provider.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l user -x -k -a '(__hermes_sessions_stored user)' -d 'Of this user of a chat platform.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l chat-id -x -k -a '(__hermes_sessions_stored chat)' -d 'In this chat.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l chat-type -x -k -a '(__hermes_sessions_stored chat_type)' -d 'In this type of chat.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l end-reason -x -k -a '(__hermes_sessions_stored reason)' -d 'Ended for this reason.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l min-messages -x -d 'At least N messages.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l max-messages -x -d 'At most N messages.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l min-tokens -x -d 'At least N tokens, in and out.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l max-tokens -x -d 'At most N tokens.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l min-cost -x -d 'Cost at least this much.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l max-cost -x -d 'Cost at most this.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l min-tool-calls -x -d 'At least N tool calls.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l max-tool-calls -x -d 'At most N tool calls.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l pinned -d 'Pinned, or not.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l not-pinned -d 'Pinned, or not.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l archived -d 'Only archived ones.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l all -d 'Archived, hidden, delegates and tool runs too.'
 
 # hermes-sessions
 complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a list -d 'List conversations by last activity.'
@@ -172,6 +174,7 @@ complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a search -d 'Searc
 complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a resume -d 'Continue a conversation in Hermes.'
 complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a which -d 'Print the id of the conversation a REF means.'
 complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a workspaces -d 'List workspaces and what is in them.'
+complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a stats -d 'Count conversations, messages, tokens and costs.'
 complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a doctor -d 'Tell whether the store is well, and what cures it.'
 complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a where -d 'Print the paths in use.'
 complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a rename -d 'Give a conversation a title.'
@@ -252,6 +255,13 @@ complete -c hermes-sessions -n '__hermes_sessions_in which' -s h -l help -d 'Sho
 complete -c hermes-sessions -n '__hermes_sessions_in workspaces' -l all -d 'Count archived ones, delegates and tool runs too.'
 complete -c hermes-sessions -n '__hermes_sessions_in workspaces' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
 complete -c hermes-sessions -n '__hermes_sessions_in workspaces' -s h -l help -d 'Show this message and exit.'
+
+# stats
+complete -c hermes-sessions -n '__hermes_sessions_in stats' -l by -x -a 'source model workspace day week month tool' -d 'A table by source, model, workspace, day, week, month or tool.'
+complete -c hermes-sessions -n '__hermes_sessions_in stats' -l space -d 'Where the bytes of the store are, whatever the filter.'
+complete -c hermes-sessions -n '__hermes_sessions_in stats' -s n -l limit -x -d 'Rows of a table; 0 for all.'
+complete -c hermes-sessions -n '__hermes_sessions_in stats' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
+complete -c hermes-sessions -n '__hermes_sessions_in stats' -s h -l help -d 'Show this message and exit.'
 
 # doctor
 complete -c hermes-sessions -n '__hermes_sessions_in doctor' -l full -d 'Look at everything, however long it takes.'

@@ -287,23 +287,36 @@ class Summary(NamedTuple):
         return total_cost(self.sessions)
 
 
-def total_cost(sessions: tuple[Session, ...]) -> Cost:
-    """Add up actual costs, and estimates where there is no actual one.
+BILLED, INCLUDED, ESTIMATED = "billed", "included", "estimated"
+"""How a price is known."""
+
+
+def price(
+    actual: float | None, estimate: float | None, status: str | None
+) -> tuple[str | None, float]:
+    """Return how the price of one session is known, None if it is not, and US dollars.
 
     An estimate of 0.0 with status ``unknown`` or none is a placeholder, not a price (R126); an
     actual 0 is a price.
     """
+    if actual is not None and (actual or status not in {None, "unknown"}):
+        return BILLED, actual
+    if status == "included":
+        return INCLUDED, 0.0
+    if estimate:
+        return ESTIMATED, estimate
+    return None, 0.0
+
+
+def total_cost(sessions: tuple[Session, ...]) -> Cost:
+    """Add up actual costs, and estimates where there is no actual one."""
     known: list[float] = []
     estimated = False
     for row in sessions:
-        is_price = row.actual_cost_usd or row.cost_status not in {None, "unknown"}
-        if row.actual_cost_usd is not None and is_price:
-            known.append(row.actual_cost_usd)
-        elif row.cost_status == "included":
-            known.append(0.0)
-        elif row.estimated_cost_usd:
-            known.append(row.estimated_cost_usd)
-            estimated = True
+        kind, usd = price(row.actual_cost_usd, row.estimated_cost_usd, row.cost_status)
+        if kind is not None:
+            known.append(usd)
+            estimated = estimated or kind == ESTIMATED
     status = next((row.cost_status for row in reversed(sessions) if row.cost_status), None)
     return Cost(sum(known) if known else None, estimated, status)
 

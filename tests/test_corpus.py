@@ -41,6 +41,11 @@ COMMANDS = (
     ("-c", "--dry-run"),
     ("workspaces",),
     ("workspaces", "--json"),
+    ("stats",),
+    ("stats", "--all", "--json"),
+    *(("stats", "--by", by) for by in ("source", "model", "workspace", "day", "week", "tool")),
+    ("stats", "--newer-than", "900d", "--by", "month"),
+    ("stats", "--space"),
     ("where",),
     ("where", "--json"),
 )

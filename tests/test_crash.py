@@ -361,14 +361,12 @@ class Trial:
             self._undo_everything(chance)
         else:
             self._check_trash()
-            is_run_again = chance.random() < 0.5
-            if is_run_again:
+            if chance.random() < 0.5:
                 self._run_again()
             self._undo_everything(chance)
-            if not is_run_again:
-                assert files_in(self.cli.home) == self._base.files
         self._whole()
         assert differences(self._base.rows, dump(self._path)) == []
+        assert files_in(self.cli.home) == self._base.files
 
     def _check_fork(self) -> None:
         if "forked" in count_messages(self._path):

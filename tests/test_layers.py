@@ -14,7 +14,10 @@ from support import place_store
 
 PACKAGE = Path(__file__).parents[1] / "hermes_sessions"
 MODULES = sorted(PACKAGE.rglob("*.py"))
-PURE = {"errors", "models", "times", "text", "content", "recap", "workspace", "processes"}
+PURE = {
+    "errors", "models", "times", "text", "content", "recap", "workspace", "processes", "days",
+    "tallies",
+}  # fmt: skip
 RANKS = {"store": 1, "render": 2, "export": 2, "cli": 3}
 """A package may import its own rank and lower ones; plain modules have rank 0."""
 
@@ -123,7 +126,15 @@ HEAVY = ("rich", "sqlite_utils", "yaml", "pydantic", "click", "importlib.metadat
 
 @pytest.mark.parametrize(
     "words",
-    [("list",), ("list", "--ids"), ("list", "--json"), ("which", "latest"), ("-c", "--print")],
+    [
+        ("list",),
+        ("list", "--ids"),
+        ("list", "--json"),
+        ("which", "latest"),
+        ("-c", "--print"),
+        ("stats",),
+        ("stats", "--json"),
+    ],
     ids=" ".join,
 )
 def test_fast_paths_import_no_heavy_library(words: tuple[str, ...], tmp_path: Path) -> None:

@@ -26,6 +26,12 @@ SCREENS = {
     "show transcript": ("show", "20261130_071122", "--transcript"),
     "show last": ("show", "数据库迁移计划", "--last", "3"),
     "workspaces": ("workspaces",),
+    "stats": ("stats",),
+    "stats window": ("stats", "--newer-than", "3d"),
+    "stats by model": ("stats", "--by", "model"),
+    "stats by workspace": ("stats", "--by", "workspace"),
+    "stats by day": ("stats", "--by", "day", "-n", "5"),
+    "stats by tool": ("stats", "--by", "tool"),
     "ambiguous": ("which", "payments"),
     "dry run": ("resume", "payments migration plan", "--dry-run"),
 }

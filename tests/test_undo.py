@@ -1157,10 +1157,6 @@ def test_a_foreign_format_is_refused(make: Callable[..., Cli], content: bytes) -
     assert missing(before, after) >= {DELEGATING}
 
 
-AWAITS_UNDO = pytest.mark.xfail(reason="the command undo takes the last one it can read")
-
-
-@AWAITS_UNDO
 def test_the_last_run_is_not_passed_over_because_it_cannot_be_read(
     make: Callable[..., Cli],
 ) -> None:

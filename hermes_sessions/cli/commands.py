@@ -33,6 +33,7 @@ COMMANDS: Final = (
     Command("resume", "resume", "Continue a conversation in Hermes.", READING),
     Command("which", "which", "Print the id of the conversation a REF means.", READING),
     Command("workspaces", "workspaces", "List workspaces and what is in them.", READING),
+    Command("stats", "stats", "Count conversations, messages, tokens and costs.", READING),
     Command("doctor", "doctor", "Tell whether the store is well, and what cures it.", READING),
     Command("where", "where", "Print the paths in use.", READING),
     Command("rename", "rename", "Give a conversation a title.", CHANGING),

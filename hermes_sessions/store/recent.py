@@ -183,13 +183,18 @@ def count_by_view(store: Store) -> Counter[str | None]:
     A session without lineage that nothing puts out of view is a conversation in view, so it need
     not be loaded to be counted.
     """
-    lineage, away = _has_lineage(store.capabilities), away_case(store.capabilities)
-    rows = store.rows(f"{node_query(store.capabilities)} WHERE {lineage} OR {away} IS NOT NULL")
-    nodes = list(map(Node._make, rows))
+    nodes = load_special_nodes(store)
     views = Counter(c.away for c in build_conversations(nodes, store))
     total = store.value("SELECT count(*) FROM sessions")
     views[None] += int(str(total)) - len(nodes)
     return views
+
+
+def load_special_nodes(store: Store) -> list[Node]:
+    """Load the sessions that are not by themselves a conversation in view; all others are."""
+    lineage, away = _has_lineage(store.capabilities), away_case(store.capabilities)
+    rows = store.rows(f"{node_query(store.capabilities)} WHERE {lineage} OR {away} IS NOT NULL")
+    return list(map(Node._make, rows))
 
 
 def _has_lineage(capabilities: Capabilities) -> str:

@@ -21,13 +21,13 @@ _COUNTERS: Final = frozenset(
 _TIMES: Final = frozenset({"started_at", "ended_at"})
 _PRICES: Final = frozenset({"estimated_cost_usd", "actual_cost_usd"})
 
-_MOST: Final = 10**15
+MOST: Final = 10**15
 """A counter or a price above this is garbage, not a number to add up."""
 
 
 def load_sessions(store: Store, ids: Iterable[str] | None = None) -> dict[str, Session]:
     """Load sessions by id, or all of them; ids that are gone are left out."""
-    columns = ", ".join(_expression(name, store.capabilities) for name in Session._fields)
+    columns = ", ".join(field_sql(name, store.capabilities) for name in Session._fields)
     query = f"SELECT {columns} FROM sessions AS s"
     if ids is None:
         rows = store.rows(query)
@@ -39,7 +39,7 @@ def load_sessions(store: Store, ids: Iterable[str] | None = None) -> dict[str, S
     return {str(row[0]): Session._make(row) for row in rows}
 
 
-def _expression(name: str, capabilities: Capabilities) -> str:
+def field_sql(name: str, capabilities: Capabilities) -> str:
     """Return SQL for a field that always has the field's type, whatever the cell holds."""
     column = capabilities.column(name)
     if name == "is_open":
@@ -47,9 +47,9 @@ def _expression(name: str, capabilities: Capabilities) -> str:
     if name in _TIMES:
         return sane(column)
     if name in _COUNTERS:
-        return f"CASE WHEN {column} BETWEEN 0 AND {_MOST} THEN CAST({column} AS INTEGER) ELSE 0 END"
+        return f"CASE WHEN {column} BETWEEN 0 AND {MOST} THEN CAST({column} AS INTEGER) ELSE 0 END"
     if name in _PRICES:
-        return f"CASE WHEN {column} BETWEEN 0 AND {_MOST} THEN {column} END"
+        return f"CASE WHEN {column} BETWEEN 0 AND {MOST} THEN {column} END"
     return f"CAST({column} AS TEXT)" if name not in {"id", "source"} else column
 
 

@@ -124,9 +124,7 @@ def _span(text: str, lower: str, match: re.Match[str], values: Values) -> Span |
         if phrase:
             return Span(match.end(), phrase, name.kind)
     value = values.at(match.end())
-    if value is None or (not value.quoted and text.startswith("(", value.end)):
-        return None  # nothing, or a call
-    if value.quoted and not place.quoted and _closes(place, value):
+    if value is None or _is_none(place, value):
         return None
     stored = text[value.start : min(value.end, value.start + _JUDGED)]
     if _fits(place, name, value, stored):
@@ -171,6 +169,8 @@ def _connects(place: _Place, name: Name, stored: str) -> bool:
         return place.line.endswith(("| ", "|", "|`", "| `", "**"))
     if place.sign == "comma":
         return place.quoted and name.strong and " " not in stored
+    if place.sign == "word":
+        return name.strong or not name.is_password
     if place.sign == "space":
         is_set = _SETTER.search(place.line.lower()) is not None
         return is_set or (name.strong and not name.is_password and is_random(stored))
@@ -179,7 +179,7 @@ def _connects(place: _Place, name: Name, stored: str) -> bool:
 
 def _is_argument(stored: str, option: str, value: Value, name: Name) -> bool:
     """Tell whether what follows ``--password`` is one, not a word of a help text."""
-    if re.fullmatch(r"-{1,2}[A-Za-z][a-z-]*(?:=.*)?|-", stored) or (
+    if re.fullmatch(r"-{1,2}[A-Za-z][a-z_-]*(?:=.*)?|-", stored) or (
         stored.isupper() and not looks_secret(stored)
     ):
         return False
@@ -188,6 +188,15 @@ def _is_argument(stored: str, option: str, value: Value, name: Name) -> bool:
     if option.startswith("--no-") or (not name.is_password and not looks_secret(stored)):
         return False
     return is_secret(stored, name, Form.QUOTED if value.quoted else Form.SHELL)
+
+
+def _is_none(place: _Place, value: Value) -> bool:
+    """Tell whether what stands there cannot be a value."""
+    if value.quoted:
+        return not place.quoted and _closes(place, value)
+    is_call = place.text.startswith("(", value.end)
+    is_message = place.line.endswith("${") and place.text[value.start] in "?+"  # ${NAME:?message}
+    return is_call or is_message
 
 
 def _closes(place: _Place, value: Value) -> bool:
@@ -202,24 +211,28 @@ def _closes(place: _Place, value: Value) -> bool:
 def _form(place: _Place, value: Value, name: Name) -> Form:
     if value.quoted:
         return Form.QUOTED
-    text = place.text
-    after = text[value.end : value.end + 1]
-    if place.sign == "=" and place.tight and not place.blank:
-        line = place.line.rstrip(" ")
-        is_alone = not line and after in {"", "\n", "\r"}
-        is_all_of_a_string = line.endswith(("'", '"')) and after == line[-1]
-        is_parameter = line.endswith(("?", "&", ";")) or after in {";", "&"}
-        if name.shouts or place.is_option or is_alone or is_all_of_a_string or is_parameter:
-            return Form.SHELL
-        if _is_in_settings(text, place.start, value.end):
-            return Form.SHELL
-    if place.sign == ":" and place.blank:
-        if "-" in place.written.strip("-") and name.strong:
-            return Form.SHELL  # a header
-        rest = re.split(r"\n|\\n", text[value.end : value.end + 80])[0].strip(" \t\r\"'")
-        if not place.line.strip(" \t-\"'>#*|+:0123456789") and (not rest or rest.startswith("#")):
-            return Form.LINE
+    if place.sign == "=" and place.tight and not place.blank and _is_setting(place, value, name):
+        return Form.SHELL
+    if place.sign == ":" and place.blank and "-" in place.written.strip("-") and name.strong:
+        return Form.SHELL  # a header
+    rest = re.split(r"\n|\\n", place.text[value.end : value.end + 80])[0].strip(" \t\r\"'")
+    is_alone = not place.line.strip(" \t-\"'>#*|+:0123456789") and (not rest or rest[0] == "#")
+    stored = place.text[value.start : min(value.end, value.start + _JUDGED)]
+    if is_alone and (place.blank if place.sign == ":" else looks_secret(stored)):
+        return Form.LINE
     return Form.BARE
+
+
+def _is_setting(place: _Place, value: Value, name: Name) -> bool:
+    """Tell whether ``name=value`` stands in a shell, an address, a file of settings."""
+    line = place.line.rstrip(" ")
+    after = place.text[value.end : value.end + 1]
+    is_alone = not line and after in {"", "\n", "\r"}
+    is_all_of_a_string = line.endswith(("'", '"')) and after == line[-1]
+    is_parameter = line.endswith(("?", "&", ";")) or after in {";", "&"}
+    return (
+        name.shouts or place.is_option or is_alone or is_all_of_a_string or is_parameter
+    ) or _is_in_settings(place.text, place.start, value.end)
 
 
 def _is_in_settings(text: str, start: int, end: int) -> bool:

@@ -31,7 +31,7 @@ _LONGEST: Final = 65_536
 
 def find(text: str, lower: str) -> Iterator[Span]:
     """Find secrets of several lines; ``lower`` is the text in lower case."""
-    if "BEGIN " in text and "PRIVATE KEY" in text:
+    if "PRIVATE KEY" in text:
         yield from _private_keys(text)
     if "Private-Lines:" in text:
         for match in _PUTTY.finditer(text):

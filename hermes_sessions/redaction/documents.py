@@ -123,7 +123,7 @@ def _edit(text: str, entry: _Entry, redact: Redact, said: Name | None) -> Iterat
     if written[0] == '"':
         value: object = json.loads(written) if "\\" in written else written[1:-1]
     else:
-        value = 0 if written[0] in "-0123456789" else None  # which number does not matter
+        value = 0 if written[0] in "-0123456789IN" else None  # which number does not matter
     redacted = redact(value, said)
     if redacted != value:
         ascii_only = written.isascii() or _has_halves(str(redacted))

@@ -16,6 +16,11 @@ _COOKIE_MARKS: Final = frozenset({"domain", "httpOnly", "sameSite"})
 _PRIVATE_KEY: Final = Name("private key", strong=True, shouts=False)
 _PRIVATE_PARTS: Final = frozenset({"d", "p", "q", "dp", "dq", "qi", "k"})
 _NAMED_BY: Final = ("name", "key", "header", "variable", "Name", "Key")
+_OF_SCHEMAS: Final = frozenset(
+    {"type", "description", "title", "pattern", "format", "$ref", "label", "placeholder", "help"}
+)
+"""What stands in the description of a field, not in the field."""
+
 _LONGEST_NAME: Final = 64
 
 
@@ -32,7 +37,7 @@ def said_in_object(key: str, siblings: Mapping[str, object], around: Name | None
     if beside:
         return beside
     own = judge(key)
-    if own or around is None:
+    if own or around is None or key in _OF_SCHEMAS:
         return own
     return around if around.kind == KUBERNETES.kind else around._replace(strong=False)
 

@@ -30,11 +30,12 @@ _SCHEME: Final = re.compile(rf"(?i)(?:{_SCHEMES})[ ]+(?=\S)")
 _LISTS: Final = re.compile(r"(?i)(?:digest|aws4|hawk|oauth|mac|signature)[\w-]*[ ]")
 """Schemes whose credentials are a list of parameters."""
 
-_WORD: Final = re.compile(r"[^\s\x00—]{1,8192}+")
+_WORD: Final = re.compile(r"[^\s\x00—]++")
 _END: Final = re.compile(r"\\[nr]|[\"'`](?:\s{0,4}[,;)\]}\\]|$)")
 _BEARER: Final = re.compile(r"bearer[ \t]+([\w.~+/=:-]{8,}+)", re.ASCII)
 _BASIC: Final = re.compile(r"basic[ \t]+([a-z0-9+/]{8,}+={0,2})")
 _LONGEST: Final = 16_384
+_JUDGED: Final = 512
 _LONG: Final = 24
 
 
@@ -80,21 +81,23 @@ def _cookie(text: str, match: re.Match[str]) -> tuple[int, int, str] | None:
 def _authorization(text: str, match: re.Match[str]) -> tuple[int, int, str]:
     start = match.end()
     scheme = _SCHEME.match(text, start)
-    if _LISTS.match(text, start):
-        credentials = _value(text, match)[len(scheme[0]) if scheme else 0 :]
-    else:
-        credentials = _first_word(text, match, scheme.end() if scheme else start)
     start = scheme.end() if scheme else start
-    judged = credentials[:1024]
-    if is_placeholder(judged) or judged.lower() in ORDINARY or judged[0] == "\\":
+    is_list = _LISTS.match(text, match.end()) is not None
+    if is_list:
+        credentials = _value(text, match)[start - match.end() :]
+    else:
+        credentials = _first_word(text, match, start, _JUDGED)
+    if is_placeholder(credentials) or credentials.lower() in ORDINARY or credentials[0] == "\\":
         return start, start, ""
-    if not scheme and (match["sign"].endswith(",") or not looks_secret(judged)):
+    if not scheme and (match["sign"].endswith(",") or not looks_secret(credentials)):
         return start, start, ""
+    if not is_list:
+        credentials = _first_word(text, match, start, _LONGEST)
     return start, start + len(credentials), "authorization"
 
 
-def _first_word(text: str, match: re.Match[str], start: int) -> str:
-    word = _WORD.match(text, start)
+def _first_word(text: str, match: re.Match[str], start: int, longest: int) -> str:
+    word = _WORD.match(text, start, start + longest)
     if word is None:
         return ""
     quote = _quote(text, match)

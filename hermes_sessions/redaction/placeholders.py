@@ -40,7 +40,7 @@ _CODE: Final = re.compile(
 _KNOWN: Final = re.compile(
     r"(?i)v?\d+(?:\.\d+)+(?:[a-z]+\d*)?|sha-?\d+|md5|utf-?\d+|base\d\d|oauth-?2|http/?\d.*|x509"
     r"|aes-?\d+.*|[rh]s\d{3}|es\d{3}|tls ?v?\d.*|ed25519|\d{4}-\d\d-\d\d.*|0x[0-9a-f]{1,8}"
-    r"|latin-?1|iso-?\d.*|python\d.*|\d+(?:px|em|ms|s|m|h|d|kb|mb|gb|k)"
+    r"|(?:cram|digest)-md5|s?xoauth2|scram-sha-.*|latin-?1|iso-?\d.*|python\d.*|\d+(?:px|em|ms|s|m|h|d|kb|mb|gb|k)"
 )
 _PATH: Final = re.compile(
     r"(?:~|\.{1,2}|\$\w+|[A-Za-z]:)[\\/][\w./\\ @-]*"

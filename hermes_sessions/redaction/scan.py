@@ -51,7 +51,8 @@ def redact(text: str, kinds: Kinds) -> tuple[str, Counter[str]]:
 
 def finds(text: str, kinds: Kinds) -> bool:
     """Tell whether the rules find anything that no name has to announce."""
-    return bool(_find_unnamed(text, kinds))
+    seen = spans.view(text).text if _UNSEEN.search(text) else text
+    return bool(_find_unnamed(seen, kinds))
 
 
 def _find(text: str, kinds: Kinds) -> list[Span]:

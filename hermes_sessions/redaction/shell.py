@@ -23,7 +23,7 @@ _ECHOED = (
 )
 
 _COMMAND: Final = re.compile(
-    r"(?:\b|(?<=\\n))(?:curl|wget|lftp|https?(?=[ ])|xh|htpasswd|redis-cli|mysql|mariadb|sshpass"
+    r"(?:\b|(?<=\\n))(?:curl|wget|lftp|https?(?![:\w])|xh|htpasswd|redis-cli|mysql|mariadb|sshpass"
     r"|7z|mongo|login|zip|unzip|sqlcmd|bcp|ldap|smbclient|rpcclient|openssl)"
 )
 _OPTION: Final = re.compile(r" -(?=[upabwkUPc]|-(?:proxy-)?user|-auth|-cookie)")
@@ -111,6 +111,6 @@ def _judged(text: str, match: re.Match[str]) -> Iterator[Span]:
     if match.lastgroup == "bare":
         end = start + len(text[start:end].rstrip(")"))
     value = text[start:end]
-    is_option = re.fullmatch(r"-{1,2}[A-Za-z][a-z-]*", value) is not None
+    is_option = re.fullmatch(r"-{1,2}[A-Za-z][a-z_-]*", value) is not None
     if not is_placeholder(value) and not value.isdigit() and not is_option:
         yield Span(start, end, "password")

@@ -106,7 +106,7 @@ def view(text: str, *, escapes: bool = False) -> View:
 
 
 def _shown(escape: str) -> str:
-    """Return what an escape stands for; one of the same length as it is shown as itself."""
+    """Return the character that an escape stands for."""
     code = escape.lstrip("\\")
     if code[0] == "u":
         return chr(int(code[1:], 16))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hermes_sessions.redaction.names import Name
     from hermes_sessions.redaction.scan import Kinds
 
-_SPEAKING: Final = re.compile(KEYWORD + r"|\\u|\\/|\"kty\"|httponly|samesite")
+_SPEAKING: Final = re.compile(KEYWORD + r"|\\u|\\/|\"kty\"|httponly|samesite|\"domain\"")
 """JSON without any of these holds no name that says secret, and nothing that escapes can hide."""
 
 _NEVER_NUMBERS: Final = frozenset({"token", "cookie", "authorization"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from hermes_sessions.redaction.placeholders import is_placeholder
+from hermes_sessions.redaction.placeholders import is_code, is_placeholder
 from hermes_sessions.redaction.spans import Span
 from hermes_sessions.redaction.values import is_random, looks_secret
 
@@ -31,21 +31,20 @@ _ORACLE: Final = re.compile(
     r"jdbc:oracle:[a-z]{2,6}:[\w.$-]{1,64}/([^\s/@\"']{1,256})@", re.IGNORECASE
 )
 
-_NAME = (
-    r"(?P<name>[a-z0-9_.\-]{0,40}(?:token|secret|passw(?:or)?d|passphrase|signature|credential"
-    r"|api[_-]?key|access_?key|assertion|samlresponse)"
-    r"|pwd|pass|key|sig|code|auth|authorization|jwt|sas|hmac|ticket|session|sid|otp|pin"
-    r"|[a-z]{1,20}[_-]?key)"
-)
 _END = r"\s&#\"'<>`;\\,\x00\u2e80-\uffef)\]}|"
-_IN_ADDRESS: Final = re.compile(rf"[?&;#]{_NAME}=(?P<value>[^{_END}]{{1,8192}}+)")
+_IN_ADDRESS: Final = re.compile(rf"[?&;#]([a-z0-9_.\-]{{1,60}}+)=([^{_END}]{{1,8192}}+)")
 _IN_ESCAPED: Final = re.compile(
-    rf"(?:%26|%3f|\\u0026){_NAME}(?:=|%3d)(?P<value>(?:(?!%2[0-37])[^{_END}]){{1,8192}}+)"
+    rf"(?:%26|%3f|\\u0026)([a-z0-9_.\-]{{1,60}}+)(?:=|%3d)((?:(?!%2[0-367])[^{_END}]){{1,8192}}+)"
+)
+_UNSURE: Final = re.compile(
+    r"pass|key|code|auth|authorization|jwt|sas|hmac|ticket|session|sid|otp|pin|[a-z]{1,20}[_-]?key"
+    r"|(?:.*[^a-z])?(?:assertion|samlresponse)"
 )
 _SURE: Final = re.compile(
     r"(?:token|secret|passw(?:or)?d|passphrase|signature|credential|api[_-]?key|access_?key|sig|pwd)$"
 )
 _SHORTEST: Final = 6
+_MOST_ESCAPES: Final = 4
 
 
 def find(text: str, lower: str) -> Iterator[Span]:
@@ -58,7 +57,7 @@ def find(text: str, lower: str) -> Iterator[Span]:
         patterns.append(_IN_ESCAPED)
     for pattern in patterns:
         for match in pattern.finditer(lower):
-            name, span = match["name"], match.span("value")
+            name, span = match[1], match.span(2)
             if _is_credential(name, text[span[0] : min(span[1], span[0] + 1024)]):
                 yield Span(*span, "password" if re.search("pass|pwd", name) else "url token")
 
@@ -92,13 +91,17 @@ def _connection_strings(text: str, lower: str) -> Iterator[Span]:
 
 def _is_credential(name: str, value: str) -> bool:
     """Tell whether a parameter holds one: ``key`` and ``code`` have many other uses."""
-    if is_placeholder(value) or value.startswith(("=", "(", "[")):
-        return False
     if _SURE.search(name):
-        return len(value) >= _SHORTEST and not re.fullmatch(r"[A-Za-z_.]{1,20}", value)
-    if is_random(value):
-        return True
+        is_word = re.fullmatch(r"[A-Za-z_.]{1,20}|[=(\[].*", value) is not None
+        is_none = is_word or is_code(value) or is_placeholder(value)
+        return len(value) >= _SHORTEST and not is_none
+    if not _UNSURE.fullmatch(name) or not re.fullmatch(r"(?:[\w.~/=:-]|%[0-9A-Fa-f]{2})+", value):
+        return False
+    if value.count("%") > _MOST_ESCAPES:
+        return False  # text, or a program
     is_mixed = re.search(r"[A-Z]|\d.*[a-z]|[a-z]\d.*\d", value) and not re.fullmatch(
         r"[a-z]+-?\d{1,4}", value
     )
-    return len(value) > _SHORTEST and looks_secret(value) and is_mixed is not None
+    return is_random(value) or (
+        len(value) > _SHORTEST and looks_secret(value) and is_mixed is not None
+    )

@@ -34,17 +34,19 @@ _SHORTEST_TOKEN: Final = 8
 _SHORTEST_JUMBLE: Final = 10
 _SHORTEST_RANDOM: Final = 16
 _LOOKED_AT: Final = 512
+_LONGEST_JUDGED: Final = 4096
 
 
 def is_secret(value: str, name: Name, form: Form) -> bool:
     """Tell whether a value beside this name is a secret."""
-    value = value.strip()
+    value = value.strip()[:_LONGEST_JUDGED]
     if form is Form.FIELD and name.strong:
         is_none = placeholders.is_nothing(value)
         return not is_none and (name.is_password or not placeholders.is_public(value))
     if placeholders.is_placeholder(value):
         return False
-    if not name.is_password and (placeholders.is_public(value) or placeholders.is_known(value)):
+    may_be_anything = name.is_password and name.strong
+    if not may_be_anything and (placeholders.is_public(value) or placeholders.is_known(value)):
         return False
     return (_is_strong if name.strong else _is_weak)(value, name, form)
 
@@ -71,7 +73,7 @@ def _is_weak(value: str, name: Name, form: Form) -> bool:
         return False  # more often a digest
     if form is not Form.BARE and name.kind == "password":
         return looks_secret(value) or (form is Form.SHELL and _is_chosen_word(value))
-    if form is not Form.BARE and name.kind == "token" and " " not in value:
+    if form is not Form.BARE and name.kind in {"token", "credential"} and " " not in value:
         shortest = _SHORTEST_LOOK if name.shouts else _SHORTEST_TOKEN
         is_word = re.fullmatch(r"[\w.~+/=:-]+", value, re.ASCII) is not None
         return is_word and len(value) >= shortest and looks_secret(value)
@@ -142,7 +144,7 @@ def _is_random_word(word: str) -> bool:
     if turns > 2 or (turns and len(word) >= _SHORTEST_RANDOM):  # noqa: PLR2004 - as in x86_64
         return True
     odd = len(re.findall(r"[A-Z](?=[A-Z][a-z])|[A-Z](?=[0-9])|[a-z](?=[A-Z])", word))
-    return len(word) >= _SHORTEST_RANDOM and odd * 4 >= len(word)
+    return len(word) >= _SHORTEST_RANDOM and odd * 3 >= len(word)
 
 
 def _holds_user_and_password(value: str) -> bool:

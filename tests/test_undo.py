@@ -51,6 +51,9 @@ WRITABLE = [
 LATER = CLOCK + 12 * 365 * 86_400
 """No lock of the corpus counts any more."""
 
+BUILT_WITH = (3, 40)
+"""The SQLite that built the indexes of the corpus."""
+
 INDEXES = ("messages_fts", "messages_fts_trigram")
 WORDS = (
     "the",
@@ -204,6 +207,20 @@ def delete(cli: Cli, *refs: str) -> str:
     return str(run(cli, "delete", *refs, "--yes", "--json").ok().json["trash_id"])
 
 
+def index_anew(path: Path) -> None:
+    """Build the search indexes with the SQLite that runs the test.
+
+    It may split text with NUL bytes into other words than the one that built them, and then
+    cannot take all of them out again (store facts §0, trap 8).
+    """
+    with closing(sqlite3.connect(path)) as connection:
+        marks = "SELECT 1 FROM sqlite_master WHERE name LIKE 'fts_v22_trash_%'"
+        if connection.execute(marks).fetchone() is None:
+            for name in synchronised(connection):
+                connection.execute(f"INSERT INTO {name} ({name}) VALUES ('rebuild')")
+        connection.commit()
+
+
 @pytest.fixture
 def make(tmp_path: Path) -> Callable[..., Cli]:
     """Make a runner for a copy of a store, with a trash of its own."""
@@ -213,6 +230,8 @@ def make(tmp_path: Path) -> Callable[..., Cli]:
         nonlocal number
         number += 1
         home = place_store(name, tmp_path / f"home{number}")
+        if sqlite3.sqlite_version_info[:2] != BUILT_WITH and name in WRITABLE:
+            index_anew(home / "state.db")
         if statements:
             edit(*statements)(home / "state.db")
         environ = {

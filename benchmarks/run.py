@@ -92,6 +92,15 @@ with open("/dev/null", "w", encoding="utf-8") as file:
 
 EXPORT = ("export", "/dev/null", "--force")
 
+OPTIMIZE = """
+import sqlite3, sys
+store = sqlite3.connect(f"{sys.argv[1]}/state.db", isolation_level=None)
+for index in ("messages_fts", "messages_fts_trigram"):
+    store.execute(f"INSERT INTO {index}({index}) VALUES ('optimize')")
+store.execute("VACUUM")
+"""
+"""The least that merging the indexes and giving space back can do: FTS5's command, and SQLite's."""
+
 COMPLETE_REF = ("__complete", "ref", "2026")
 """What the shell calls for the candidates of a REF that begins with 2026."""
 
@@ -191,6 +200,13 @@ CASES = (
     ),
     Case("stats", Side("ours", ("stats",), "s10k"), 3.5),
     Case("stats-terminal", Side("ours", ("stats",), "s10k", "pty"), 5.5),
+    Case(
+        "optimize",
+        Side("ours", ("optimize",), "s10k", writes=True),
+        1.15,
+        Side("python", ("-c", OPTIMIZE, "{home}"), "s10k", writes=True),
+        memory_limit=80,
+    ),
     Case("list-100k", Side("ours", ("list",), "s100k"), 4.0, LIST_10K),
     Case(
         "hermes-list",

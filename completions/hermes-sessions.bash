@@ -10,7 +10,7 @@ _hermes_sessions_enter() {
     commands='' options='' arguments='' filtered='' passes_on=''
     case $1 in
     '')
-        commands="list show search resume which workspaces stats doctor where rename new fork close pin unpin archive unarchive hide unhide relocate export import delete prune undo trash"
+        commands="list show search resume which workspaces stats doctor where rename new fork close pin unpin archive unarchive hide unhide relocate export import delete prune undo trash optimize refresh-prompts repair-prompts"
         options="-p --profile --home --db --demo -c --continue -r --resume --color -q --quiet --debug --version -h --help"
         ;;
     'list')
@@ -119,6 +119,17 @@ _hermes_sessions_enter() {
         options="--dry-run -y --yes --json -h --help -p --profile --home --db --demo --color --quiet --debug"
         arguments="=list|show|empty text"
         ;;
+    'optimize')
+        options="--if-needed --fts-only --into --force --dry-run -y --yes --json --timeout -h --help -p --profile --home --db --demo --color --quiet --debug"
+        ;;
+    'refresh-prompts')
+        options="--session --dry-run -y --yes --json --timeout -h --help $filters -p --profile --home --db --demo --color --quiet --debug"
+        filtered="yes"
+        ;;
+    'repair-prompts')
+        options="--apply --dry-run -y --yes --json --timeout -h --help -p --profile --home --db --demo --color --quiet --debug"
+        arguments="ref"
+        ;;
     esac
 }
 
@@ -181,6 +192,14 @@ _hermes_sessions_takes() {
     'undo':--json=) kind='field' ;;
     'undo':--timeout) kind='text' ;;
     'trash':--json=) kind='field' ;;
+    'optimize':--into) kind='file' ;;
+    'optimize':--json=) kind='field' ;;
+    'optimize':--timeout) kind='text' ;;
+    'refresh-prompts':--session) kind='ref' ;;
+    'refresh-prompts':--json=) kind='field' ;;
+    'refresh-prompts':--timeout) kind='text' ;;
+    'repair-prompts':--json=) kind='field' ;;
+    'repair-prompts':--timeout) kind='text' ;;
     *:-p | *:--profile) kind='profile' ;;
     *:--home) kind='directory' ;;
     *:--db) kind='file' ;;

@@ -49,6 +49,12 @@ function __hermes_sessions_takes
             contains -- $argv[2] --max-delete --timeout --older-than --newer-than --before --after --source --exclude-source --workspace --cwd --title --model --branch --provider --user --chat-id --chat-type --end-reason --min-messages --max-messages --min-tokens --max-tokens --min-cost --max-cost --min-tool-calls --max-tool-calls; and return
         case undo
             contains -- $argv[2] --timeout; and return
+        case optimize
+            contains -- $argv[2] --into --timeout; and return
+        case refresh-prompts
+            contains -- $argv[2] --session --timeout --older-than --newer-than --before --after --source --exclude-source --workspace --cwd --title --model --branch --provider --user --chat-id --chat-type --end-reason --min-messages --max-messages --min-tokens --max-tokens --min-cost --max-cost --min-tool-calls --max-tool-calls; and return
+        case repair-prompts
+            contains -- $argv[2] --timeout; and return
     end
     return 1
 end
@@ -65,7 +71,7 @@ function __hermes_sessions_read
         set -e words[1]
         if test $behind = yes; or not string match -q -- '-?*' $word
             set -l deeper (string trim -- "$command $word")
-            if test $behind = no -a $position = 0; and contains -- $deeper list show search resume which workspaces stats doctor where rename new fork close pin unpin archive unarchive hide unhide relocate export import delete prune undo trash
+            if test $behind = no -a $position = 0; and contains -- $deeper list show search resume which workspaces stats doctor where rename new fork close pin unpin archive unarchive hide unhide relocate export import delete prune undo trash optimize refresh-prompts repair-prompts
                 set command $deeper
             else
                 set position (math $position + 1)
@@ -138,34 +144,34 @@ complete -c hermes-sessions -l quiet -d 'No notes; errors stay.'
 complete -c hermes-sessions -l debug -d 'Tracebacks, timings and the SQL that ran, on stderr.'
 
 # Filters.
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l older-than -x -d 'Last active longer ago: 30m 5h 2d 1w.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l newer-than -x -d 'Last active within this age.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l before -x -d 'Started before: a date, an age, today.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l after -x -d 'Started at this time or later.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l source -x -k -a '(__hermes_sessions_stored source)' -d 'On this surface (repeatable).'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l exclude-source -x -k -a '(__hermes_sessions_stored source)' -d 'Not on it (repeatable).'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l workspace -x -k -a '(__hermes_sessions_stored workspace)' -d 'Of this workspace: a path, . or text.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l cwd -x -a '(__hermes_sessions_directories)' -d 'Working directory at or below PATH.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l title -x -k -a '(__hermes_sessions_stored title)' -d 'Title contains TEXT.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l model -x -k -a '(__hermes_sessions_stored model)' -d 'Model contains TEXT.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l branch -x -k -a '(__hermes_sessions_stored branch)' -d 'Git branch contains TEXT.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l provider -x -k -a '(__hermes_sessions_stored provider)' -d 'Billed by this provider.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l user -x -k -a '(__hermes_sessions_stored user)' -d 'Of this user of a chat platform.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l chat-id -x -k -a '(__hermes_sessions_stored chat)' -d 'In this chat.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l chat-type -x -k -a '(__hermes_sessions_stored chat_type)' -d 'In this type of chat.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l end-reason -x -k -a '(__hermes_sessions_stored reason)' -d 'Ended for this reason.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l min-messages -x -d 'At least N messages.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l max-messages -x -d 'At most N messages.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l min-tokens -x -d 'At least N tokens, in and out.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l max-tokens -x -d 'At most N tokens.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l min-cost -x -d 'Cost at least this much.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l max-cost -x -d 'Cost at most this.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l min-tool-calls -x -d 'At least N tool calls.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l max-tool-calls -x -d 'At most N tool calls.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l pinned -d 'Pinned, or not.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l not-pinned -d 'Pinned, or not.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l archived -d 'Only archived ones.'
-complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune' -l all -d 'Archived, hidden, delegates and tool runs too.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune refresh-prompts' -l older-than -x -d 'Last active longer ago: 30m 5h 2d 1w.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune refresh-prompts' -l newer-than -x -d 'Last active within this age.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune refresh-prompts' -l before -x -d 'Started before: a date, an age, today.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune refresh-prompts' -l after -x -d 'Started at this time or later.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune refresh-prompts' -l source -x -k -a '(__hermes_sessions_stored source)' -d 'On this surface (repeatable).'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune refresh-prompts' -l exclude-source -x -k -a '(__hermes_sessions_stored source)' -d 'Not on it (repeatable).'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune refresh-prompts' -l workspace -x -k -a '(__hermes_sessions_stored workspace)' -d 'Of this workspace: a path, . or text.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune refresh-prompts' -l cwd -x -a '(__hermes_sessions_directories)' -d 'Working directory at or below PATH.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune refresh-prompts' -l title -x -k -a '(__hermes_sessions_stored title)' -d 'Title contains TEXT.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune refresh-prompts' -l model -x -k -a '(__hermes_sessions_stored model)' -d 'Model contains TEXT.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune refresh-prompts' -l branch -x -k -a '(__hermes_sessions_stored branch)' -d 'Git branch contains TEXT.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune refresh-prompts' -l provider -x -k -a '(__hermes_sessions_stored provider)' -d 'Billed by this provider.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune refresh-prompts' -l user -x -k -a '(__hermes_sessions_stored user)' -d 'Of this user of a chat platform.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune refresh-prompts' -l chat-id -x -k -a '(__hermes_sessions_stored chat)' -d 'In this chat.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune refresh-prompts' -l chat-type -x -k -a '(__hermes_sessions_stored chat_type)' -d 'In this type of chat.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune refresh-prompts' -l end-reason -x -k -a '(__hermes_sessions_stored reason)' -d 'Ended for this reason.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune refresh-prompts' -l min-messages -x -d 'At least N messages.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune refresh-prompts' -l max-messages -x -d 'At most N messages.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune refresh-prompts' -l min-tokens -x -d 'At least N tokens, in and out.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune refresh-prompts' -l max-tokens -x -d 'At most N tokens.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune refresh-prompts' -l min-cost -x -d 'Cost at least this much.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune refresh-prompts' -l max-cost -x -d 'Cost at most this.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune refresh-prompts' -l min-tool-calls -x -d 'At least N tool calls.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune refresh-prompts' -l max-tool-calls -x -d 'At most N tool calls.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune refresh-prompts' -l pinned -d 'Pinned, or not.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune refresh-prompts' -l not-pinned -d 'Pinned, or not.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune refresh-prompts' -l archived -d 'Only archived ones.'
+complete -c hermes-sessions -n '__hermes_sessions_in_one_of list search stats close archive unarchive export prune refresh-prompts' -l all -d 'Archived, hidden, delegates and tool runs too.'
 
 # hermes-sessions
 complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a list -d 'List conversations by last activity.'
@@ -194,6 +200,9 @@ complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a delete -d 'Delet
 complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a prune -d 'Delete old conversations.'
 complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a undo -d 'Bring back what was deleted.'
 complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a trash -d 'List, show or empty the trash.'
+complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a optimize -d 'Merge the search indexes and give free space back.'
+complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a refresh-prompts -d 'Have system prompts rebuilt on the next turn.'
+complete -c hermes-sessions -n '__hermes_sessions_in \'\' 0' -a repair-prompts -d 'Find and clear degraded system prompts.'
 complete -c hermes-sessions -n '__hermes_sessions_in \'\'' -s c -l continue -d 'Same as resume: this terminal\'s conversation, or REF.'
 complete -c hermes-sessions -n '__hermes_sessions_in \'\'' -s r -l resume -d 'Same as resume REF.'
 complete -c hermes-sessions -n '__hermes_sessions_in \'\'' -s q -d 'No notes; errors stay.'
@@ -431,3 +440,31 @@ complete -c hermes-sessions -n '__hermes_sessions_in trash' -l dry-run -d 'Show 
 complete -c hermes-sessions -n '__hermes_sessions_in trash' -s y -l yes -d 'Do not ask.'
 complete -c hermes-sessions -n '__hermes_sessions_in trash' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
 complete -c hermes-sessions -n '__hermes_sessions_in trash' -s h -l help -d 'Show this message and exit.'
+
+# optimize
+complete -c hermes-sessions -n '__hermes_sessions_in optimize' -l if-needed -d 'For cron: only if it is worth it.'
+complete -c hermes-sessions -n '__hermes_sessions_in optimize' -l fts-only -d 'Only the search indexes; fine beside Hermes.'
+complete -c hermes-sessions -n '__hermes_sessions_in optimize' -l into -r -F -d 'Write a compact copy; leave the store alone.'
+complete -c hermes-sessions -n '__hermes_sessions_in optimize' -l force -d 'Beside other processes, whatever the gain; overwrite FILE.'
+complete -c hermes-sessions -n '__hermes_sessions_in optimize' -l dry-run -d 'Show what would be done; do nothing.'
+complete -c hermes-sessions -n '__hermes_sessions_in optimize' -s y -l yes -d 'Do not ask.'
+complete -c hermes-sessions -n '__hermes_sessions_in optimize' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
+complete -c hermes-sessions -n '__hermes_sessions_in optimize' -l timeout -x -d 'Wait so long for another writer (30).'
+complete -c hermes-sessions -n '__hermes_sessions_in optimize' -s h -l help -d 'Show this message and exit.'
+
+# refresh-prompts
+complete -c hermes-sessions -n '__hermes_sessions_in refresh-prompts' -l session -x -k -a '(__hermes_sessions_stored ref)' -d 'Only this conversation.'
+complete -c hermes-sessions -n '__hermes_sessions_in refresh-prompts' -l dry-run -d 'Show what would be done; do nothing.'
+complete -c hermes-sessions -n '__hermes_sessions_in refresh-prompts' -s y -l yes -d 'Do not ask.'
+complete -c hermes-sessions -n '__hermes_sessions_in refresh-prompts' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
+complete -c hermes-sessions -n '__hermes_sessions_in refresh-prompts' -l timeout -x -d 'Wait so long for another writer (30).'
+complete -c hermes-sessions -n '__hermes_sessions_in refresh-prompts' -s h -l help -d 'Show this message and exit.'
+
+# repair-prompts
+complete -c hermes-sessions -n '__hermes_sessions_in repair-prompts 0' -k -a '(__hermes_sessions_stored ref)'
+complete -c hermes-sessions -n '__hermes_sessions_in repair-prompts' -l apply -d 'Clear what was found.'
+complete -c hermes-sessions -n '__hermes_sessions_in repair-prompts' -l dry-run -d 'Show what would be done; do nothing.'
+complete -c hermes-sessions -n '__hermes_sessions_in repair-prompts' -s y -l yes -d 'Do not ask.'
+complete -c hermes-sessions -n '__hermes_sessions_in repair-prompts' -l json -k -a '(__hermes_sessions_stored field)' -d 'One JSON value; --json=id,title picks fields.'
+complete -c hermes-sessions -n '__hermes_sessions_in repair-prompts' -l timeout -x -d 'Wait so long for another writer (30).'
+complete -c hermes-sessions -n '__hermes_sessions_in repair-prompts' -s h -l help -d 'Show this message and exit.'

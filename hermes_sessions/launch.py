@@ -33,16 +33,20 @@ class Launch(NamedTuple):
         return " ".join([*variables, shlex.join(self.argv)])
 
 
-def resume_command(
-    environ: Mapping[str, str], home: Home, session_id: str, arguments: Sequence[str]
-) -> Launch:
-    """Build ``hermes --resume ID``, for the profile and the home that were chosen."""
+def hermes_command(environ: Mapping[str, str], home: Home, words: Sequence[str]) -> Launch:
+    """Build a command of Hermes, for the profile and the home that were chosen."""
     argv = [environ.get("HERMES_BIN") or "hermes"]
     if home.profile is not None:
         argv += ["-p", home.profile]
-    argv += ["--resume", session_id, *arguments]
     extra = (("HERMES_HOME", home.hermes_home),) if home.hermes_home else ()
-    return Launch(tuple(argv), extra)
+    return Launch((*argv, *words), extra)
+
+
+def resume_command(
+    environ: Mapping[str, str], home: Home, session_id: str, arguments: Sequence[str]
+) -> Launch:
+    """Build ``hermes --resume ID``."""
+    return hermes_command(environ, home, ["--resume", session_id, *arguments])
 
 
 def find_program(launch: Launch, environ: Mapping[str, str]) -> str:

@@ -44,6 +44,21 @@ def session_leader(tty: str) -> int | None:
     return leader if fields and int(fields[_TTY]) == device else None
 
 
+def start_ticks(pid: int) -> int | None:
+    """Return when a process started, in ticks since the machine did, or None without ``/proc``."""
+    fields = _stat_fields(pid)
+    return int(fields[_START]) if fields else None
+
+
+def pid_namespace() -> str | None:
+    """Return the number of the namespace that this process' number is from, or None."""
+    try:
+        link = os.readlink("/proc/self/ns/pid")  # noqa: PTH115 - text such as pid:[4026531836]
+    except OSError:
+        return None
+    return link.partition("[")[2].rstrip("]") or None
+
+
 def parent_of(pid: int) -> int | None:
     """Return the parent of a process, or None without ``/proc``."""
     fields = _stat_fields(pid)

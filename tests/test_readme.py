@@ -62,7 +62,7 @@ def test_help_examples_run(
 
 
 def test_every_command_is_in_the_man_page_and_changelog() -> None:
-    manual = (ROOT / "man" / "hermes-sessions.1").read_text(encoding="utf-8")
+    manual = (ROOT / "man" / "hermes-sessions.1").read_text(encoding="utf-8").replace("\\-", "-")
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     for command in COMMANDS:
         assert command.name in manual

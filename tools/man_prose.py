@@ -141,6 +141,11 @@ file that only you can read. `undo` brings it back as it was, for 30 days. Each 
 
 `prune` can run from cron. With `--yes` it needs a filter, prints one line if something was
 deleted and nothing if nothing was, and with `--quiet` it says nothing else.
+
+`optimize` rewrites the store in its place, which takes up to the size of the store once more
+beside it and as a temporary file; it begins only if there is room for both. It may be
+interrupted, or killed, at any moment: nothing is lost, and the next run goes on. It can run from
+cron, too, with `--if-needed`.
 """
 
 ENVIRONMENT: Final = """
@@ -159,6 +164,14 @@ means none. Default: `less`, with the options `FRX` unless `LESS` is set.
 
 `CLICOLOR_FORCE`
 : If set and not 0, colours even if the output is no terminal.
+
+`SQLITE_TMPDIR`, `TMPDIR`
+: Where the temporary file of `optimize` is written; the first one that is set. It has a copy of
+everything that is in the store.
+
+`HERMES_FTS5_CJK_SO`
+: Hermes' own tokenizer, which a store with its search index for CJK needs. Default:
+`lib/libfts5_cjk.so` in the home.
 
 `XDG_STATE_HOME`
 : Where this program keeps files of its own. Default: the place that is usual on the platform,
@@ -182,7 +195,8 @@ the keys `display.resume_`*NAME*, and, to ask a running gateway, where its API s
 conversation is resumed.
 
 `~/.local/state/hermes-sessions/`
-: Files of this program: `trash`, `deletions.log`, and the sample home of `--demo`.
+: Files of this program: `trash`, `deletions.log`, when a store was `optimized`, and the sample
+home of `--demo`.
 `hermes-sessions where` prints the paths in use.
 """
 
@@ -241,6 +255,12 @@ EXAMPLES: Final = (
         "prune",
         "Every night from cron: delete what has been idle for three months, quietly:",
         ("hermes-sessions -q prune --older-than 90d --yes",),
+    ),
+    Example(
+        "optimize",
+        "And then: cure the search index, make the file smaller if it is worth it, and tell what "
+        "is not well:",
+        ("hermes-sessions -q optimize --if-needed", "hermes-sessions -q doctor"),
     ),
     Example(
         "export",

@@ -24,6 +24,7 @@ class Command(NamedTuple):
 READING: Final = "Reading"
 CHANGING: Final = "Changing"
 DELETING: Final = "Deleting"
+UPKEEP: Final = "Upkeep"
 KEEPING: Final = "Exporting and importing"
 
 COMMANDS: Final = (
@@ -53,6 +54,14 @@ COMMANDS: Final = (
     Command("prune", "prune", "Delete old conversations.", DELETING),
     Command("undo", "undo", "Bring back what was deleted.", DELETING),
     Command("trash", "trash", "List, show or empty the trash.", DELETING),
+    Command("optimize", "optimize", "Merge the search indexes and give free space back.", UPKEEP),
+    Command(
+        "refresh-prompts",
+        "refresh_prompts",
+        "Have system prompts rebuilt on the next turn.",
+        UPKEEP,
+    ),
+    Command("repair-prompts", "repair_prompts", "Find and clear degraded system prompts.", UPKEEP),
 )
 
 BY_NAME: Final = {command.name: command for command in COMMANDS}

@@ -55,7 +55,8 @@ def command(
 
     It reads and changes nothing. Each finding comes with the command that cures it. Of a store
     bigger than 256 MB not every page is read, and it says so; --full reads all and compares every
-    index with its table. Piped, it prints tab-separated lines: severity, key, words, cure.
+    index with its table. Piped, it prints tab-separated lines: severity, key, words, cure. With
+    --quiet it prints nothing but what there is something to be done about.
 
     The exit code is 0 if there is nothing to be done, 1 with findings, 4 if the store is damaged.
 
@@ -64,6 +65,7 @@ def command(
       hermes-sessions doctor
       hermes-sessions doctor --full
       hermes-sessions doctor --json=healthy,findings
+      hermes-sessions -q doctor
     """
     env: Env = ctx.obj
     home = env.select_home()
@@ -73,27 +75,42 @@ def command(
 
         fields = pick_fields(json, FIELDS)
     try:
-        diagnosis = _examine(env, home, full=full)
+        diagnosis = _with_options(env, _examine(env, home, full=full))
     except StoreMissing as missing:
         if fields is None:
-            from hermes_sessions.cli.nothing import explain_nothing
-
-            explain_nothing(env, home, missing.message)
+            _explain_missing(env, home, missing)
         else:
             _write_object(env, fields, _missing_object(home, missing))
         return ExitCode.FAILED
-    diagnosis = _with_options(env, diagnosis)
     if fields is not None:
         _write_object(env, fields, _object(home, diagnosis))
-    elif env.is_terminal:
+    else:
+        _write(env, home, diagnosis)
+    if diagnosis.worst is Severity.DAMAGE:
+        return ExitCode.DAMAGED
+    return ExitCode.FAILED if diagnosis.problems else ExitCode.OK
+
+
+def _explain_missing(env: Env, home: Home, missing: StoreMissing) -> None:
+    if env.quiet:
+        raise missing
+    from hermes_sessions.cli.nothing import explain_nothing
+
+    explain_nothing(env, home, missing.message)
+
+
+def _write(env: Env, home: Home, diagnosis: Diagnosis) -> None:
+    """Write it for a person or a pipe; with ``--quiet`` silence means that all is well."""
+    if env.quiet:
+        diagnosis = diagnosis.to_do()
+        if not diagnosis.findings:
+            return
+    if env.is_terminal:
         from hermes_sessions.render.doctor import print_diagnosis
 
         print_diagnosis(env, home.store, diagnosis)
     else:
         env.write(_lines(diagnosis))
-    if diagnosis.worst is Severity.DAMAGE:
-        return ExitCode.DAMAGED
-    return ExitCode.FAILED if diagnosis.problems else ExitCode.OK
 
 
 def _examine(env: Env, home: Home, *, full: bool) -> Diagnosis:

@@ -23,7 +23,10 @@ from hermes_sessions.store.schema import NEEDED, read_capabilities
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from types import TracebackType
+
+    from sqlite_utils import Database
 
 from hermes_sessions.store.schema import Capabilities
 
@@ -135,12 +138,31 @@ class Store:
         """
         return self._read(sql, parameters, lambda c: array("q", chain.from_iterable(c)))
 
+    def introspect(self, look: Callable[[Database], T]) -> T:
+        """Look at the schema with sqlite-utils; what takes its time to import is for upkeep only.
+
+        Raises:
+            StoreDamaged, StoreBusy: as for ``rows``.
+        """
+        from sqlite_utils import Database
+
+        # Neither plug-ins nor a setting of its own on a connection to somebody's conversations.
+        return self._steadily(
+            lambda: look(
+                Database(self._connection, recursive_triggers=False, execute_plugins=False)
+            )
+        )
+
     def _read(
         self, sql: str, parameters: Mapping[str, object], collect: Callable[[sqlite3.Cursor], T]
     ) -> T:
+        return self._steadily(lambda: self._fetch(sql, parameters, collect))
+
+    def _steadily(self, read: Callable[[], T]) -> T:
+        """Read again what somebody wrote to meanwhile, and explain what goes wrong."""
         for _ in range(_ATTEMPTS):
             try:
-                found = self._fetch(sql, parameters, collect)
+                found = read()
             except sqlite3.DatabaseError as error:
                 if not self._has_changed():
                     raise explain(error, self.path) from error
@@ -197,6 +219,12 @@ class Store:
         """Report every statement from now on."""
         self._report = report
         self._connection.set_trace_callback(report)
+
+    def watched(self, look: Callable[[], object]) -> AbstractContextManager[None]:
+        """Call ``look`` now and then while statements run; Ctrl-C stops them."""
+        from hermes_sessions.store.watching import watched
+
+        return watched(self._connection, look)
 
     def close(self) -> None:
         """Close the connection and forget a private copy."""
@@ -294,7 +322,7 @@ def explain(error: sqlite3.Error, path: Path) -> UserError:
             f"{path}: SQLite cannot lock this file; its file system does not support it",
             hint="stores do not work on NFS, SMB or WSL1 mounts: move the home to a local disk",
         )
-    if "disk i/o" in lowered:
+    if "disk i/o" in lowered or "is full" in lowered:
         return UserError(
             f"{path}: the disk or network mount returned an error ({text})",
             hint="check the mount and its free space, then try again",

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 from hermes_sessions.home import Home
 from hermes_sessions.store.connect import Store
@@ -145,7 +145,12 @@ class Diagnosis(NamedTuple):
     @property
     def problems(self) -> int:
         """How many findings there is something to be done about."""
-        return sum(f.severity in {Severity.DAMAGE, Severity.WARNING} for f in self.findings)
+        return len(self.to_do().findings)
+
+    def to_do(self) -> Self:
+        """Return nothing but what there is something to be done about."""
+        findings = [f for f in self.findings if f.severity in {Severity.DAMAGE, Severity.WARNING}]
+        return self._replace(findings=tuple(findings), fine=(), skipped=())
 
 
 def in_order(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:

@@ -89,6 +89,14 @@ class Writer:
         """Run a statement for each of some rows and return how many rows it changed."""
         return self._connection.executemany(sql, parameters).rowcount
 
+    def alone(self, statement: str) -> None:
+        """Run a statement that cannot be in a transaction, such as VACUUM; wait for others.
+
+        Raises:
+            StoreBusy, UserError: as for ``transaction``.
+        """
+        self._patiently(statement)
+
     def data_version(self) -> int:
         """Return a number that changes when another connection has written."""
         return int(str(self.store.value("PRAGMA data_version")))

@@ -199,6 +199,7 @@ CASES = (
         memory_limit=80,
     ),
     Case("stats", Side("ours", ("stats",), "s10k"), 3.5),
+    Case("doctor", Side("ours", ("doctor",), "s10k"), 3.0),
     Case("stats-terminal", Side("ours", ("stats",), "s10k", "pty"), 5.5),
     Case(
         "optimize",

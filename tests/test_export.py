@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import io
+import itertools
 import json
 import os
 import re
+import signal
 import sqlite3
 import stat
+import subprocess
+import sys
+import time
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,12 +22,18 @@ from jsonschema import Draft202012Validator
 from markdown_it import MarkdownIt
 
 import hermes_sessions
+from hermes_sessions.cli.app import main
 from hermes_sessions.content import plain_text
+from hermes_sessions.context import Env
 from hermes_sessions.export.markdown_safety import code_block, quote
+from hermes_sessions.export.records import MessageShape
+from hermes_sessions.json_lines import to_text
+from hermes_sessions.render import progress
 from hermes_sessions.store.connect import open_store
 from hermes_sessions.store.messages import load_transcript
+from hermes_sessions.store.stored_rows import StoredRows, all_session_ids
 from hermes_sessions.text import neutralise
-from support import CLOCK, DAMAGED, STORES, Cli, edit, place_store
+from support import CLOCK, DAMAGED, RELEASES, STORES, Cli, Terminal, edit, place_store
 from test_list import CHAIN, message, session, structured_message
 from test_search import chat
 
@@ -194,6 +206,22 @@ def test_disk_full(made: Callable[..., Cli]) -> None:
     assert stat.S_ISCHR(Path("/dev/full").stat().st_mode), "a device is never replaced"
 
 
+@pytest.mark.parametrize("name", [*DAMAGED, "page-damage"])
+def test_R111_a_damaged_store_is_no_small_backup(
+    made: Callable[..., Cli], tmp_path: Path, name: str
+) -> None:
+    cli = made(name)
+    for words in (
+        ("--format", "jsonl"),
+        ("--format", "md", "--all"),
+        ("--format", "html", "--all"),
+    ):
+        outcome = cli("export", str(tmp_path / "new" / "out"), *words)
+        assert outcome.code == 4
+        assert "is damaged" in outcome.stderr
+        assert not (tmp_path / "new").exists()
+
+
 def test_where_things_go(made: Callable[..., Cli], tmp_path: Path) -> None:
     cli = made()
     piped = cli("export", "--session-id", CHAIN[-1]).ok()
@@ -322,3 +350,140 @@ def test_R076_each_delegate_has_its_file(made: Callable[..., Cli], tmp_path: Pat
     assert not {"top", "helper"} & set(listed)
     cli("undo", "--yes").ok()
     assert {"top", "helper"} <= set(cli("list", "--all", "--ids", "-n", "0").ok().lines)
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_the_text_of_a_message_is_that_of_its_record(name: str, tmp_path: Path) -> None:
+    home = place_store(name, tmp_path / "home")
+    edit("UPDATE messages SET content = x'00ff' WHERE id % 7 = 1",
+         "UPDATE messages SET timestamp = 9e999, tool_calls = '[' WHERE id % 7 = 2",
+         "UPDATE messages SET tool_calls = '\"text\"' WHERE id % 7 = 3")(
+        home / "state.db"
+    )  # fmt: skip
+    with open_store(home / "state.db") as store:
+        rows = StoredRows(store)
+        shape = MessageShape(rows.columns)
+        for session_id in all_session_ids(store):
+            for row in itertools.chain.from_iterable(rows.messages(session_id)):
+                assert shape.text(shape.cells(row)) == to_text(shape.record(row))
+
+
+class Watched:
+    """Runs the program with a terminal beside the results, and keeps what was drawn there."""
+
+    def __init__(self, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._cli = cli
+        monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+        monkeypatch.setattr(progress, "_EVERY", 0.0)
+
+    def __call__(self, *args: str, width: int, out: io.StringIO | None = None) -> str:
+        beside = Terminal()
+        environ = {**self._cli.environ, "COLUMNS": str(width), "LINES": "20", "TERM": "xterm"}
+        stdout = out or io.StringIO()
+        env = Env(io.StringIO(), stdout, beside, environ, CLOCK, str(self._cli.cwd))
+        assert main(list(args), env) == 0
+        return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", beside.getvalue())
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_progress_tells_counts_and_bytes(
+    made: Callable[..., Cli], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    cli = made()
+    run = Watched(cli, monkeypatch)
+    target = str(tmp_path / "all.jsonl")
+    for words, things in (
+        ((target,), "sessions"),
+        ((str(tmp_path / "md"), "--format", "md", "--all"), "conversations"),
+        ((str(tmp_path / "all.html"), "--format", "html", "--all"), "conversations"),
+        ((str(tmp_path / "trace"), "--format", "trace", "--all"), "conversations"),
+    ):
+        drawn = run("export", *words, width=width)
+        lines = re.findall(r"^exporting .*", drawn.replace("\r", "\n"), re.MULTILINE)
+        assert re.search(rf"━+ 100%  (\d+) of \1 {things} · [\d.]+ k?B$", lines[-1]), lines[-1]
+        assert any("━┈" in each for each in lines)
+        assert max(map(len, lines)) < width
+    edit("DELETE FROM messages", "DELETE FROM sessions")(cli.home / "state.db")
+    drawn = run("import", target, "--yes", width=width)
+    assert re.search(r"checking ━+ 100%  [\d.]+ kB of [\d.]+ kB", drawn)
+    assert re.search(r"importing ━+ 100%  (\d+) of \1 sessions · [\d.]+ kB", drawn)
+
+
+def test_no_progress_in_the_way(
+    made: Callable[..., Cli], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Watched(made(), monkeypatch)
+    assert "━" not in run("--quiet", "export", str(tmp_path / "all.jsonl"), width=80)
+    assert "━" not in run("export", width=80, out=Terminal())
+    assert "━" in run("export", width=80)
+
+
+PROGRAM = (sys.executable, "-m", "hermes_sessions")
+
+
+@pytest.fixture
+def big(made: Callable[..., Cli]) -> Cli:
+    """A store that is more than a pipe holds, and more than a moment's work."""
+    prompt = "x" * 4_000_000
+    return made(
+        change=edit(
+            *(session(id=f"big{n}", title=f"big {n}", system_prompt=prompt) for n in range(20)),
+            *(message(f"big{n}", CLOCK, prompt) for n in range(20)),
+        )
+    )
+
+
+@pytest.mark.parametrize("form", ["jsonl", "html", "trace"])
+def test_a_closed_pipe_ends_quietly(big: Cli, form: str) -> None:
+    words = (*PROGRAM, "export", "--format", form, "--title", "big", "-o", "-", "--no-redact")
+    with subprocess.Popen(
+        words, env=big.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as program:
+        assert program.stdout
+        assert program.stderr
+        assert program.stdout.read(5)
+        program.stdout.close()
+        assert program.stderr.read() == b""
+        assert program.wait(30) == 0
+
+
+@pytest.mark.parametrize("words", [("x.jsonl",), ("x.html", "--format", "html"), ("--format=md",)])
+def test_ctrl_c_leaves_nothing(big: Cli, tmp_path: Path, words: tuple[str, ...]) -> None:
+    target = tmp_path / "some" / "where"
+    target = target / words[0] if len(words) != 1 or "." in words[0] else target
+    options = [word for word in words if not word.startswith("x.")]
+    program = subprocess.Popen(
+        (*PROGRAM, "export", "-o", str(target), "--title", "big", "--no-redact", *options),
+        env=big.environ,
+        stderr=subprocess.PIPE,
+    )
+    for _ in range(1000):
+        if list(tmp_path.glob("some/where/.*")):
+            break
+        time.sleep(0.005)
+    program.send_signal(signal.SIGINT)
+    assert program.communicate()[1] == b""
+    assert program.returncode == 130
+    assert not (tmp_path / "some").exists()
+
+
+def test_a_failure_leaves_no_directory(made: Callable[..., Cli], tmp_path: Path) -> None:
+    cli = made(change=edit(*chat("a", "hello")))
+    target = tmp_path / "new" / "notes"
+    words = ("export", str(target), "--format", "md", "--session-id", "a")
+    cli(*words, "--dry-run").ok()
+    assert not target.parent.exists()
+    cli(*words).ok()
+    (target / "manifest.jsonl").unlink()
+    (target / "manifest.jsonl").mkdir()
+    (target / "manifest.jsonl" / "in").touch()
+    before = sorted(target.rglob("*"))
+    assert cli(*words).code == 3
+    assert sorted(target.rglob("*")) == before
+    (tmp_path / "file").touch()
+    refused = cli("export", str(tmp_path / "file" / "x" / "y.jsonl"))
+    assert refused.code == 1
+    assert "Not a directory" in refused.stderr
+    refused = cli("export", str(tmp_path / "file" / "x"), "--format", "md", "--session-id", "a")
+    assert refused.code == 1
+    assert "cannot write into" in refused.stderr

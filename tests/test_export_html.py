@@ -188,6 +188,7 @@ def test_facts_of_a_conversation(tmp_path: Path) -> None:
         assert facts["Messages"].split()[0] == f"{len(document.messages):,}"
         assert article.one("h2").text == (" ".join(summary.name.split()) or "(no request yet)")
         assert {"Started", "State", "Cost"} <= set(facts)
+        assert "cost" not in facts["Cost"]
 
 
 def test_several_conversations_have_a_list_of_contents(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import sqlite3
@@ -10,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hermes_peer import PeerUnavailable, cache_dir, peer_path, run_peer
-from support import DAMAGED, STORES, Cli, edit, fingerprint, place_store
+from hermes_sessions.cli.metered import Meter
+from support import CLOCK, DAMAGED, STORES, Cli, edit, fingerprint, place_store
+from test_list import message
 from test_search import chat
 
 if TYPE_CHECKING:
@@ -115,6 +118,57 @@ def test_a_bad_line_rejects_the_whole_file(empty: Cli, tmp_path: Path) -> None:
     assert empty("import", str(tmp_path / "none.jsonl"), "--yes").code == 1
 
 
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (gzip.compress(b'{"id": "x"}'), ("it is compressed", "gunzip -c FILE | hermes-sessions")),
+        (b"SQLite format 3\0" + bytes(84), ("it is a store", "--db FILE export")),
+        (b"PK\x03\x04" + bytes(26), ("it is a zip archive", "unpack it")),
+        (b"<!DOCTYPE html>\n<html>\n", ("no line of it is JSON", "export --format jsonl")),
+        (b"---\nsession_id: x\n---\n", ("no line of it is JSON", "export --format jsonl")),
+        (b'{"id": "x"}\n{"id": "y", "mess', ("line 2", "the file ends in the middle of it")),
+        (b"\xff\xfe{\x00", ("it is no JSON",)),
+    ],
+)
+def test_what_is_no_backup_is_named(
+    empty: Cli, tmp_path: Path, data: bytes, said: tuple[str, ...]
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(data)
+    before = fingerprint(empty.home)
+    outcome = empty("import", str(path), "--yes")
+    assert outcome.code == 1
+    assert len(outcome.stderr.splitlines()) <= 3
+    for each in said:
+        assert each in outcome.stderr
+    assert fingerprint(empty.home) == before
+
+
+def test_what_is_interrupted_goes_on(
+    made: Callable[..., Cli], empty: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = records_of(made(), tmp_path / "all.jsonl")
+    finish = Meter.finish_one
+
+    def finish_three(meter: Meter) -> None:
+        finish(meter)
+        if meter.said().startswith("3 of"):
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Meter, "finish_one", finish_three)
+        outcome = empty("import", str(tmp_path / "all.jsonl"), "--yes")
+    assert outcome.code == 130
+    assert f"stopped after 3 of {len(before)} sessions; import it again" in outcome.stderr
+    empty("import", str(tmp_path / "all.jsonl"), "--yes").ok()
+    assert records_of(empty, tmp_path / "after.jsonl").keys() == before.keys()
+
+
+def test_an_empty_file_is_nothing_to_do(empty: Cli, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert empty("import", str(tmp_path / "file")).ok().stderr.endswith("the file is empty\n")
+
+
 def test_limits(empty: Cli, tmp_path: Path) -> None:
     (empty.home / "config.yaml").write_text("sessions:\n  max_import_messages: 1\n")
     path = tmp_path / "two.jsonl"
@@ -142,6 +196,13 @@ def test_conflicts(made: Callable[..., Cli], tmp_path: Path) -> None:
     assert "new numbers" in outcome.stderr
     assert other("search", "quokka", "--newer-than", "1d", "--ids").ok().lines == ["mine"]
     assert other("import", str(path), "--yes").ok().stderr.startswith("nothing to do")
+    many = made(change=edit(*(line for n in range(5) for line in chat(f"n{n}", "a", "b"))))
+    many("export", str(tmp_path / "many.jsonl"), "--newer-than", "1d").ok()
+    outcome = made(change=edit(*chat("full", *"abcdefghijkl")))(
+        "import", str(tmp_path / "many.jsonl"), "--yes", "--json"
+    ).ok()
+    assert len(outcome.json["renumbered"]) == len(outcome.json["imported"]) == 5
+    assert outcome.stderr == "the messages of 5 sessions have new numbers: theirs are taken\n"
     lonely = made()
     shown = lonely("import", str(tmp_path / "child.jsonl"), "--dry-run").ok()
     assert "child" in shown.stdout
@@ -226,6 +287,64 @@ def test_we_take_the_backup_of_hermes(
 
 def said_in(record: dict[str, Any]) -> list[tuple[object, ...]]:
     return [(m["role"], m["content"], m["timestamp"]) for m in record["messages"]]
+
+
+def said_to_codex(seconds: range) -> str:
+    """Write a transcript of Codex: a message a second, of the user and of the program in turn."""
+    head = line(timestamp="2026-01-02T03:04:00Z", type="session_meta", payload={"id": "abc"})
+    return head + "".join(
+        line(
+            timestamp=f"2026-01-02T03:04:{second:02}Z",
+            type="response_item",
+            payload={
+                "type": "message",
+                "role": ("user", "assistant")[second % 2],
+                "content": [{"type": "input_text", "text": f"said at {second}"}],
+            },
+        )
+        for second in seconds
+    )
+
+
+def test_a_transcript_that_has_grown_is_not_passed_over_in_silence(
+    empty: Cli, tmp_path: Path
+) -> None:
+    path = tmp_path / "rollout.jsonl"
+    words = ("import", str(path), "--from", "codex", "--yes")
+    path.write_text(said_to_codex(range(4)))
+    (session_id,) = empty(*words, "--json").ok().json["imported"]
+    same = empty(*words).ok()
+    assert same.stderr == "nothing to do: 1 session is there already\n"
+    edit(*(message(session_id, CLOCK + n, f"on in Hermes {n}") for n in range(9)))(
+        empty.home / "state.db"
+    )  # now the store has more of it than the file
+    path.write_text(said_to_codex(range(7)))
+    grown = empty(*words).ok()
+    assert f"{session_id}: 3 more messages in the file than in the store" in grown.stderr
+    assert "not imported (the conversation was imported before)" in grown.stderr
+    assert "hint: to get them, delete" in grown.stderr
+    assert "there already and has more in the file" in grown.stderr
+    told = empty(*words, "--json").ok().json
+    assert told["grown"] == [{"id": session_id, "messages": 3}]
+    assert (told["sessions"], told["skipped"]) == (0, [session_id])
+    empty("delete", session_id, "--yes").ok()
+    assert empty(*words, "--json").ok().json["grown"] == []
+    assert empty("show", session_id, "--json").ok().json["message_count"] == 7
+
+
+def test_a_newer_backup_says_what_it_has_more(
+    made: Callable[..., Cli], empty: Cli, tmp_path: Path
+) -> None:
+    laptop, path = made(change=edit(*chat("one", "a"), *chat("two", "b"))), tmp_path / "both.jsonl"
+    words = ("import", str(path), "--yes")
+    laptop("export", str(path), "--newer-than", "1d").ok()
+    empty(*words).ok()
+    edit(message("two", CLOCK, "c"), *chat("three", "d"))(laptop.home / "state.db")
+    laptop("export", str(path), "--newer-than", "1d", "--force").ok()
+    outcome = empty(*words, "--json").ok()
+    assert outcome.json["imported"] == ["three"]
+    assert outcome.json["grown"] == [{"id": "two", "messages": 1}]
+    assert outcome.stderr.count("not imported") == 1
 
 
 def line(**values: object) -> str:

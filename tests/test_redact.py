@@ -218,6 +218,9 @@ FORMS = (
         "passphrase: {}",
         "login: bob\\npassword: {}\\nport: 1",
         "     3|DB_PASSWORD={}",
+        'say "password="+{}"',
+        'say "password=")-{}"',
+        "REDIS_AUTH2={}1",
         "+  secret: {}",
     ),
 )
@@ -347,6 +350,12 @@ KEPT = (
     "if password != confirmation: raise ValueError",
     "PWD=/home/u/project",
     "secretName: db-credentials",
+    "AUTH0=dev-x1y2z3.eu",
+    "auth0: dev-1x2y3z.eu",
+    "OAuth2=RFC6749x7",
+    'print("password=", secret1)',
+    '"password=" + value1 + "x"',
+    "f('token: '), g1",
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ0xmm1n9wXJt6qYw7u0Fh1oF2m0u bob@host",
     "https://example.com:8080/@scope/package?page=2&sort=key",
     "git@github.com:acme/repo.git",
@@ -524,6 +533,16 @@ def test_json_stays_json(value: object, ascii_only: bool, indent: int | None) ->
     if "[redacted: " not in "".join(re.findall(r'"[^"]*":', redacted)):  # no key went
         assert shape(left) == shape(value)
         assert left == redact_value(value)[0]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [f"https://acme.webhook.office.com/webhookb2/{'dc6486c479e8' * 3}", f"/etc/ghp_{'Ab1' * 12}"],
+)
+def test_an_address_that_is_left_stays_when_redacted_again(address: str) -> None:
+    once = redact_json_text(json.dumps({"api_key": address})).text
+    assert "[redacted: " in once
+    assert redact_json_text(once) == (once, {})
 
 
 def test_the_layout_of_json_stays() -> None:

@@ -178,7 +178,7 @@ def main(argv: Sequence[str], env: Env | None = None) -> int:
     try:
         words = arrange(argv)
         env = env._replace(passed_on=words.passed_on)
-        code = root_command().main(words.argv, prog_name=PROGRAM, standalone_mode=False, obj=env)
+        code = _invoke(words.argv, env)
         env.stdout.flush()
     except UserError as error:
         if debug:
@@ -204,6 +204,13 @@ def main(argv: Sequence[str], env: Env | None = None) -> int:
     if debug:
         write_to(env.stderr, f"debug: {(perf_counter() - begun) * 1000:.0f} ms\n")
     return code if isinstance(code, int) else ExitCode.OK
+
+
+def _invoke(words: Sequence[str], env: Env) -> object:
+    try:
+        return root_command().main(words, prog_name=PROGRAM, standalone_mode=False, obj=env)
+    except SystemExit as end:  # so typer ends a command that meets a closed pipe
+        raise end.__context__ or end from None
 
 
 def _print_error(env: Env, error: UserError) -> None:

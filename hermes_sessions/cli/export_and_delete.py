@@ -41,7 +41,7 @@ def export_and_delete(
     documents = [d for c in unit.conversations if (d := load_document(store, place, c)) is not None]
     if len(documents) != len(unit.conversations):
         raise Refused(f"{one_line(unit.id)} was deleted meanwhile", hint="nothing was deleted")
-    paths = write_files(env, request, documents, target, len(documents))
+    paths = write_files(env, request, documents, target)
     for path, document in zip(paths, documents, strict=True):
         if not verify(path.read_bytes(), document):
             raise UserError(f"{path} is not what was written to it", hint="nothing was deleted")

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
+from hermes_sessions.cli.metered import Meter, Metered
 from hermes_sessions.context import short_path
 from hermes_sessions.errors import ExitCode, Refused, UsageProblem, UserError
 from hermes_sessions.export.documents import Document
-from hermes_sessions.export.files import new_file, safe_name, slug
-from hermes_sessions.export.jsonl import write_session
+from hermes_sessions.export.files import made_directory, new_file, safe_name, slug
+from hermes_sessions.export.jsonl import SessionWriter
 from hermes_sessions.json_lines import to_line
 from hermes_sessions.render.progress import Progress
 from hermes_sessions.store.messages import load_transcript
-from hermes_sessions.store.stored_rows import message_columns, stored_messages, stored_session
+from hermes_sessions.store.stored_rows import StoredRows, count_stored
 from hermes_sessions.store.summaries import summarise
 from hermes_sessions.text import plural, size
 
@@ -115,38 +117,54 @@ def export_rows(place: Place, request: Request, ids: Sequence[str], target: Targ
     """Write sessions as JSON Lines, one after the other."""
     env, store = place.env, place.store
     redactor = _redactor(request)
-    columns = message_columns(store)
+    stored = StoredRows(store)
     sessions = messages = 0
-    with opened_target(env, target, force=request.force) as file, Progress(env, "exporting") as bar:
-        for position, session_id in enumerate(ids):
-            row = stored_session(store, session_id)
-            if row is None:  # it was deleted meanwhile
-                continue
-            batches = stored_messages(store, session_id)
-            if request.only is not None:
-                messages += _write_prompts(file, columns, batches, redactor)
-            else:
-                redact = redactor.record if redactor else None
-                messages += write_session(file, row, columns, batches, redact)
-            sessions += 1
-            bar.update((position + 1) / len(ids), tuple)
+    with opened_target(env, target, force=request.force) as opened, _progress(env, target) as bar:
+        meter = Meter(bar, "sessions", _weights(store, bar, [(each,) for each in ids]))
+        file = Metered(opened, meter)
+        writer = SessionWriter(file, stored.columns, redactor.record if redactor else None)
+        for session_id in ids:
+            row = stored.session(session_id)
+            if row is not None:  # else it was deleted meanwhile
+                batches = stored.messages(session_id)
+                if request.only is not None:
+                    messages += _write_prompts(file, stored.columns, batches, redactor)
+                else:
+                    messages += writer.write(row, batches)
+                sessions += 1
+            meter.finish_one()
     what = "prompt" if request.only is not None else "message"
     _say(env, target, plural(sessions, "session"), plural(messages, what), redactor)
     return ExitCode.OK
 
 
+def _progress(env: Env, target: Target) -> Progress:
+    """Show progress, but not in between the results."""
+    if target.path is None and env.is_terminal:
+        env = env._replace(quiet=True)
+    return Progress(env, "exporting")
+
+
+def _weights(store: Store, bar: Progress, groups: Sequence[Sequence[str]]) -> list[int]:
+    """Return how much work groups of sessions are: as much as they have messages."""
+    counts: dict[str, int] = {}
+    if bar.is_watched:
+        counts = count_stored(store, [each for group in groups for each in group])
+    return [1 + sum(counts.get(each, 0) for each in group) for group in groups]
+
+
 def _write_prompts(
-    file: IO[bytes],
+    file: Metered,
     columns: Sequence[str],
     batches: Iterable[list[tuple[object, ...]]],
     redactor: Redactor | None,
 ) -> int:
-    from hermes_sessions.export.records import message_record, prompt_record
+    from hermes_sessions.export.records import MessageShape, prompt_record
 
-    number = 0
+    shape, number = MessageShape(columns), 0
     for batch in batches:
         for cells in batch:
-            record = message_record(columns, cells)
+            record = shape.record(cells)
             is_shown = record.get("active", True) or record.get("compacted")
             if record["role"] != "user" or not is_shown or record.get("display_kind") == "hidden":
                 continue
@@ -163,6 +181,7 @@ def export_documents(
     place: Place, request: Request, conversations: Sequence[Conversation], target: Target
 ) -> int:
     """Write transcripts."""
+    gc.enable()  # the writers leave cycles behind, some for each tool call
     env = place.env
     redactor = _redactor(request)
     if not conversations:
@@ -173,12 +192,18 @@ def export_documents(
 
         return export_and_delete(place, request, conversations[0], target)
     counted = _Counted(load_documents(place, conversations, redactor))
+    groups = [conversation.session_ids for conversation in conversations]
     if target.is_directory:
-        write_files(env, request, counted, target, len(conversations))
+        with _progress(env, target) as bar:
+            meter = Meter(bar, "conversations", _weights(place.store, bar, groups))
+            write_files(env, request, counted, target, meter)
     else:
-        with opened_target(env, target, force=request.force) as file:
-            for piece in _pieces(env, request, counted):
-                file.write(piece)
+        opened = opened_target(env, target, force=request.force)
+        with opened as file, _progress(env, target) as bar:
+            meter = Meter(bar, "conversations", _weights(place.store, bar, groups))
+            metered = Metered(file, meter)
+            for piece in _pieces(env, request, _finishing(counted, meter)):
+                metered.write(piece)
     _say(
         env,
         target,
@@ -202,6 +227,13 @@ class _Counted:
             self.documents += 1
             self.messages += len(document.messages)
             yield document
+
+
+def _finishing(documents: Iterable[Document], meter: Meter) -> Iterator[Document]:
+    """Pass documents on; one that is asked for the next is done."""
+    for document in documents:
+        yield document
+        meter.finish_one()
 
 
 def load_documents(
@@ -245,7 +277,11 @@ def _pieces(env: Env, request: Request, documents: Iterable[Document]) -> Iterat
 
 
 def write_files(
-    env: Env, request: Request, documents: Iterable[Document], target: Target, number: int
+    env: Env,
+    request: Request,
+    documents: Iterable[Document],
+    target: Target,
+    meter: Meter | None = None,
 ) -> list[Path]:
     """Write a file for each document, all of them or none, and note them in the manifest.
 
@@ -258,35 +294,44 @@ def write_files(
 
     form = request.format.value
     directory = target.path or Path()
-    made = not directory.exists()
     entries, names = [], []
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=".export-", dir=directory))
-    except OSError as error:
-        raise UserError(f"cannot write into {directory}: {error.strerror}") from error
-    try:
-        with Progress(env, "exporting") as bar:
-            for position, document in enumerate(documents):
-                path = directory / _document_name(document, form)
-                if path.exists() and not request.force:
-                    raise Refused(
-                        f"{path} is there already", hint="--force replaces it; nothing was written"
-                    )
-                data = markdown(document, form, env.now)
-                with new_file(staging / path.name, force=False) as file:
-                    file.write(data)
-                names.append(path.name)
-                entries.append(entry(path, data, document, form, env.now))
-                bar.update((position + 1) / number, tuple)
+    with _staging(directory) as staging:
+        for document in documents:
+            path = directory / _document_name(document, form)
+            if path.exists() and not request.force:
+                raise Refused(
+                    f"{path} is there already", hint="--force replaces it; nothing was written"
+                )
+            data = markdown(document, form, env.now)
+            with new_file(staging / path.name, force=False, shown=path) as file:
+                file.write(data)
+            names.append(path.name)
+            entries.append(entry(path, data, document, form, env.now))
+            if meter is not None:
+                meter.pass_by(len(data))
+                meter.finish_one()
         for name in names:
             (staging / name).replace(directory / name)
         add_entries(directory, entries)
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
-        if made and not any(directory.iterdir()):
-            directory.rmdir()
     return [directory / name for name in names]
+
+
+@contextmanager
+def _staging(directory: Path) -> Iterator[Path]:
+    """Make a place in a directory for files that are not complete, and the directory if need be.
+
+    Raises:
+        UserError: the directory cannot be written.
+    """
+    try:
+        with made_directory(directory):
+            staging = Path(tempfile.mkdtemp(prefix=".export-", dir=directory))
+            try:
+                yield staging
+            finally:
+                shutil.rmtree(staging, ignore_errors=True)
+    except OSError as error:
+        raise UserError(f"cannot write into {directory}: {error.strerror or error}") from error
 
 
 def _document_name(document: Document, form: str) -> str:

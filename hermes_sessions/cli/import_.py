@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import tempfile
@@ -13,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from hermes_sessions.cli.changes import Consent, carry_out, writing
+from hermes_sessions.cli.metered import Meter
 from hermes_sessions.cli.opened import opened_store
 from hermes_sessions.cli.options import DryRun, Json, Timeout, Yes
 from hermes_sessions.config import read_config
@@ -20,17 +22,19 @@ from hermes_sessions.errors import UsageProblem, UserError
 from hermes_sessions.importing.records import check_file
 from hermes_sessions.plans import Done, Item, Proposal, Sheet
 from hermes_sessions.render.progress import Progress
+from hermes_sessions.store.stored_rows import count_stored
 from hermes_sessions.store.tokenizer import check_tokenizer
-from hermes_sessions.store.transfer import existing, import_sessions
+from hermes_sessions.store.transfer import existing, import_sessions, unseen_messages
 from hermes_sessions.store.writing import DEFAULT_TIMEOUT
-from hermes_sessions.text import one_line, plural
+from hermes_sessions.text import one_line, plural, size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from hermes_sessions.context import Env
     from hermes_sessions.home import Home
     from hermes_sessions.importing.records import Planned
+    from hermes_sessions.store.connect import Store
     from hermes_sessions.store.transfer import Imported
 
 FIELDS = (
@@ -40,8 +44,10 @@ FIELDS = (
     "messages",
     "ids",
     "skipped",
+    "grown",
     "imported",
     "detached",
+    "renumbered",
     "remarks",
 )
 
@@ -62,10 +68,12 @@ class Plan(NamedTuple):
     Attributes:
         new: sessions that the store has not, parents first.
         skipped: ids that it has.
+        grown: those of them that have more messages in the file, with how many more.
     """
 
     new: tuple[Planned, ...]
     skipped: tuple[str, ...]
+    grown: dict[str, int]
 
 
 def command(
@@ -82,9 +90,10 @@ def command(
     """Import a backup or another agent's transcript.
 
     The whole file is checked before anything is written. Sessions that the store has already are
-    skipped. Flags, times and titles come back as they were; a title that is taken gets a number,
-    and a session whose parent is not there hangs off none. claude and codex read a transcript of
-    Claude Code or Codex CLI; the same one twice is imported once.
+    skipped, and nothing is added to them: if the file has more of one, that is said. Flags, times
+    and titles come back as they were; a title that is taken gets a number, and a session whose
+    parent is not there hangs off none. claude and codex read a transcript of Claude Code or Codex
+    CLI; the same one twice is imported once.
     """
     return run(ctx.obj, file, origin, Consent(dry_run, yes, json, timeout))
 
@@ -94,15 +103,15 @@ def run(env: Env, name: str, origin: Origin, consent: Consent) -> int:
     home = env.select_home()
     most = read_config(home.path, (_GUARD,)).number(_GUARD)
     with _opened_file(name, origin) as file:
-        planned = check_file(file, most)
+        planned = _check(env, file, most)
         with opened_store(env, home) as store:
-            there = existing(store, planned)
-        plan = Plan(tuple(p for p in planned if p.id not in there), tuple(sorted(there)))
+            plan = _plan(store, file, planned, origin)
+        _tell_grown(env, plan)
         messages = sum(one.messages for one in plan.new)
         what = f"{plural(len(plan.new), 'session')}, {plural(messages, 'message')}"
         facts = [("new", what)]
-        if there:
-            facts.append(("skip", f"{plural(len(there), 'session')} that are there"))
+        if plan.skipped:
+            facts.append(("skip", _there(plan, " that")))
         proposal = Proposal(
             Sheet(f"Import {name}", tuple(facts), tuple(_item(one) for one in plan.new)),
             {
@@ -112,39 +121,100 @@ def run(env: Env, name: str, origin: Origin, consent: Consent) -> int:
                 "messages": messages,
                 "ids": [one.id for one in plan.new],
                 "skipped": list(plan.skipped),
+                "grown": [{"id": each, "messages": more} for each, more in plan.grown.items()],
             },
             FIELDS,
             f"Import {what}?" if plan.new else "",
-            f"nothing to do: {_nothing(plan)}",
+            f"nothing to do: {_there(plan) if plan.skipped else 'the file is empty'}",
         )
         return carry_out(
             env, consent, proposal, lambda: _import(env, home, file, plan, consent.timeout)
         )
 
 
+def _check(env: Env, file: IO[bytes], most: int) -> list[Planned]:
+    """Check a file, and show how far that is."""
+    total = os.fstat(file.fileno()).st_size
+    with Progress(env, "checking") as progress:
+
+        def seen(done: int) -> None:
+            progress.update(
+                min(1.0, done / max(total, 1)), said=lambda: f"{size(done)} of {size(total)}"
+            )
+
+        return check_file(file, most, seen)
+
+
+def _plan(store: Store, file: IO[bytes], planned: Sequence[Planned], origin: Origin) -> Plan:
+    """Compare a file with the store.
+
+    A backup of ours that has no more messages than the store brings nothing. A transcript of
+    another agent can, as the conversation may have gone on in both.
+    """
+    there = existing(store, planned)
+    stored = count_stored(store, sorted(there))
+    grown = {}
+    for one in planned:
+        if one.id not in there:
+            continue
+        if origin is not Origin.HERMES or one.messages > stored.get(one.id, 0):
+            more = unseen_messages(store, file, one)
+            if more:
+                grown[one.id] = more
+    return Plan(tuple(p for p in planned if p.id not in there), tuple(sorted(there)), grown)
+
+
+def _tell_grown(env: Env, plan: Plan) -> None:
+    for session_id, more in plan.grown.items():
+        env.note(
+            f"{one_line(session_id)}: {plural(more, 'more message')} in the file than in the"
+            " store; not imported (the conversation was imported before)"
+        )
+    if plan.grown:
+        env.note(
+            "hint: to get them, delete the conversation and import the file again; what was said"
+            " in it since then goes to the trash"
+        )
+
+
 def _import(env: Env, home: Home, file: IO[bytes], plan: Plan, timeout: float) -> Done:
     results: list[Imported] = []
-    with writing(env, home, timeout) as writer, Progress(env, "importing") as progress:
-        check_tokenizer(writer.store)
-        for one in import_sessions(writer, file, plan.new):
-            results.append(one)
-            progress.update(len(results) / len(plan.new), tuple)
+    try:
+        with writing(env, home, timeout) as writer, Progress(env, "importing") as progress:
+            check_tokenizer(writer.store)
+            meter = Meter(progress, "sessions", [one.length for one in plan.new])
+            for one in import_sessions(writer, file, plan.new):
+                results.append(one)
+                meter.pass_by(one.planned.length)
+                meter.finish_one()
+    except (UserError, KeyboardInterrupt):
+        if results:  # each is whole
+            done = f"{len(results):,} of {plural(len(plan.new), 'session')}"
+            env.note(f"stopped after {done}; import it again for the rest")
+        raise
     imported = [one.planned for one in results if not one.skipped]
     skipped = [*plan.skipped, *(one.planned.id for one in results if one.skipped)]
     detached = [one.planned.id for one in results if one.detached]
     remarks = [one_line(remark) for one in results for remark in one.remarks]
     for remark in remarks:
         env.note(remark)
+    renumbered = [one.planned.id for one in results if one.renumbered]
+    if renumbered:
+        whose = (
+            one_line(renumbered[0]) if len(renumbered) == 1 else plural(len(renumbered), "session")
+        )
+        env.note(f"the messages of {whose} have new numbers: theirs are taken")
     if detached:
         env.note(f"{plural(len(detached), 'session')} hung off one that is not there")
     messages = sum(one.messages for one in imported)
     line = f"imported {plural(len(imported), 'session')}, {plural(messages, 'message')}"
     if skipped:
-        line += f"; skipped {len(skipped):,} that are there"
+        line += f"; skipped {_there(plan._replace(skipped=tuple(skipped)), ' that')}"
     data: dict[str, object] = {
         "imported": [one.id for one in imported],
         "skipped": skipped,
         "detached": detached,
+        "renumbered": renumbered,
         "remarks": remarks,
     }
     return Done((line,), data)
@@ -179,9 +249,12 @@ def _path(name: str) -> Path:
     return Path(name).expanduser()
 
 
-def _nothing(plan: Plan) -> str:
-    number = len(plan.skipped)
-    return f"all {plural(number, 'session')} are there" if number else "the file is empty"
+def _there(plan: Plan, that: str = "") -> str:
+    number, grown = len(plan.skipped), len(plan.grown)
+    if number == 1:
+        return f"1 session{that} is there already{' and has more in the file' if grown else ''}"
+    more = f", {grown:,} of them with more in the file" if grown else ""
+    return f"{number:,} sessions{that} are there already{more}"
 
 
 def _item(one: Planned) -> Item:

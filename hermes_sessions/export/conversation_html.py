@@ -102,7 +102,7 @@ def _facts(summary: Summary, messages: int) -> list[tuple[str, str]]:
         ("Messages", said if segments > 1 else f"{messages:,}"),
         ("Tool calls", calls.partition(" ")[0]),
         ("Tokens", tokens if summary.tokens_in or summary.tokens_out else ""),
-        ("Cost", cost_in_words(summary.cost)),
+        ("Cost", cost_in_words(summary.cost).removeprefix("cost ")),
         ("Session", summary.id),
     ]
     times = [("Started", summary.root.started_at), ("Last active", summary.last_active)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
@@ -18,8 +18,13 @@ _LONGEST_SLUG: Final = 60
 
 
 @contextmanager
-def new_file(path: Path, *, force: bool) -> Iterator[IO[bytes]]:
+def new_file(path: Path, *, force: bool, shown: Path | None = None) -> Iterator[IO[bytes]]:
     """Open a file that gets its name when all of it is written; only its owner can read it.
+
+    Args:
+        path: of the file; directories that are missing are made.
+        force: replace what is there.
+        shown: the path for messages, if it is going to be moved.
 
     Raises:
         Refused: there is such a file, and it is not to be replaced.
@@ -31,29 +36,45 @@ def new_file(path: Path, *, force: bool) -> Iterator[IO[bytes]]:
         with _as_it_is(path) as file:
             yield file
         return
-    temporary = None
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(
-            prefix=f".{path.name}.", suffix=".part", dir=path.parent
-        )
-        temporary = Path(name)
-        with os.fdopen(descriptor, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        if path.exists() and not force:  # somebody was faster
-            raise Refused(f"{path} is there already", hint="--force replaces it")
-        temporary.replace(path)
-        temporary = None
+        with made_directory(path.parent):
+            descriptor, name = tempfile.mkstemp(
+                prefix=f".{path.name}.", suffix=".part", dir=path.parent
+            )
+            temporary = Path(name)
+            try:
+                with os.fdopen(descriptor, "wb") as file:
+                    yield file
+                    file.flush()
+                    os.fsync(file.fileno())
+                if path.exists() and not force:  # somebody was faster
+                    raise Refused(f"{path} is there already", hint="--force replaces it")
+                temporary.replace(path)
+            finally:
+                temporary.unlink(missing_ok=True)
     except OSError as error:
         raise UserError(
-            f"cannot write {path}: {error.strerror or error}",
+            f"cannot write {shown or path}: {error.strerror or error}",
             hint="nothing was left behind; check the directory and its free space",
         ) from error
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def made_directory(path: Path) -> Iterator[None]:
+    """Make a directory with its parents; what was made goes again if what is done in it fails."""
+    made = []
+    current = path
+    while not current.exists() and current != current.parent:
+        made.append(current)
+        current = current.parent
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        yield
+    except BaseException:
+        for each in made:
+            with suppress(OSError):  # somebody else put something there
+                each.rmdir()
+        raise
 
 
 @contextmanager

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import IO, TYPE_CHECKING, Any
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Protocol
 
-from hermes_sessions.export.records import Timings, message_record, session_fields
-from hermes_sessions.json_lines import to_line
+from hermes_sessions.export.records import MessageShape, Timings, session_fields
+from hermes_sessions.json_lines import to_bytes, to_line, to_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,38 +14,57 @@ if TYPE_CHECKING:
     Redact = Callable[[Any], Any]
 
 
-def write_session(
-    file: IO[bytes],
-    row: Mapping[str, object],
-    columns: Sequence[str],
-    batches: Iterable[Sequence[Sequence[object]]],
-    redact: Redact | None = None,
-) -> int:
-    """Write the line of a session and return how many messages it has.
+class Output(Protocol):
+    """What bytes can be written to."""
 
-    Args:
-        file: where to.
-        row: its row, by column.
-        columns: of its messages.
-        batches: its messages, some at a time.
-        redact: applied to the fields of the session and to each message.
-    """
-    fields: Any = session_fields(row)
-    if redact is not None:
-        fields = redact(fields)
-    head = to_line(fields)[:-1]  # without its closing brace
-    file.write(head + b', "messages": [')
-    timings, number = Timings(), 0
-    for batch in batches:
-        pieces = []
-        for cells in batch:
-            record: Any = message_record(columns, cells)
-            timings.add(record)
-            if redact is not None:
-                record = redact(record)
-            pieces.append(to_line(record))
-        if pieces:
-            file.write((b", " if number else b"") + b", ".join(pieces))
-            number += len(pieces)
-    file.write(b'], "timings": ' + to_line(timings.record()) + b"}\n")
-    return number
+    def write(self, data: bytes, /) -> int:
+        """Write bytes."""
+        ...
+
+
+class SessionWriter:
+    """Writes sessions of one store into a file."""
+
+    def __init__(self, file: Output, columns: Sequence[str], redact: Redact | None = None) -> None:
+        """Write into a file that somebody else closes.
+
+        Args:
+            file: where to.
+            columns: of messages.
+            redact: applied to the fields of a session and to each message.
+        """
+        self._file = file
+        self._shape = MessageShape(columns)
+        self._timed = itemgetter(*map(tuple(columns).index, Timings.OF))
+        self._redact = redact
+
+    def write(
+        self, row: Mapping[str, object], batches: Iterable[Sequence[Sequence[object]]]
+    ) -> int:
+        """Write the line of a session and return how many messages it has.
+
+        Args:
+            row: its row, by column.
+            batches: its messages, some at a time; none is empty.
+        """
+        fields: Any = session_fields(row)
+        if self._redact is not None:
+            fields = self._redact(fields)
+        head = to_line(fields)[:-1]  # without its closing brace
+        self._file.write(head + b', "messages": [')
+        timings, number = Timings(), 0
+        for batch in batches:
+            texts = [self._message(cells, timings) for cells in batch]
+            self._file.write((b", " if number else b"") + to_bytes(", ".join(texts)))
+            number += len(texts)
+        self._file.write(b'], "timings": ' + to_line(timings.record()) + b"}\n")
+        return number
+
+    def _message(self, row: Sequence[object], timings: Timings) -> str:
+        if self._redact is None:
+            cells = self._shape.cells(row)
+            timings.add(*self._timed(cells))
+            return self._shape.text(cells)
+        record = self._redact(self._shape.record(row))
+        timings.add(*(record[name] for name in Timings.OF))
+        return to_text(record)

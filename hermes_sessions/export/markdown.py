@@ -33,9 +33,12 @@ def markdown(document: Document, form: str, exported_at: float) -> bytes:
         form: ``md`` or ``qmd``.
         exported_at: epoch seconds.
     """
-    body = "\n\n".join([_front_matter(document, form, exported_at), *_body(document)]) + "\n"
-    data = _encode(body)
-    return data + _encode("\n" + _verification(document, data, exported_at))
+    data = bytearray(_encode(_front_matter(document, form, exported_at)))
+    for piece in _body(document):
+        data += _encode(f"\n\n{piece}")
+    data += b"\n"
+    data += _encode(f"\n{_verification(document, data, exported_at)}")
+    return bytes(data)
 
 
 def verify(data: bytes, document: Document) -> bool:
@@ -147,7 +150,7 @@ def _folded(message_id: int | None, about: str, body: str) -> str:
     return f"<details{anchor}><summary>{in_html(about)}</summary>\n\n{body}\n\n</details>"
 
 
-def _verification(document: Document, body: bytes, exported_at: float) -> str:
+def _verification(document: Document, body: bytes | bytearray, exported_at: float) -> str:
     return "\n".join(
         [
             VERIFICATION,

@@ -10,13 +10,27 @@ from hermes_sessions.errors import UserError
 from hermes_sessions.text import clip, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _TEXT: Final = ("title", "source", "parent_session_id", "model", "cwd", "system_prompt")
 _SHOWN: Final = 10
 """Problems that are listed."""
 
 _WIDEST: Final = 2**63
+
+_NO_JSON: Final = "it is no JSON"
+
+_OTHERS: Final = (
+    (b"\x1f\x8b", "it is compressed", "gunzip -c FILE | hermes-sessions import -"),
+    (b"\x28\xb5\x2f\xfd", "it is compressed", "zstd -dc FILE | hermes-sessions import -"),
+    (b"PK\x03\x04", "it is a zip archive", "unpack it first"),
+    (
+        b"SQLite format 3\0",
+        "it is a store, not a backup",
+        "hermes-sessions --db FILE export backup.jsonl",
+    ),
+)
+"""Beginnings of files that somebody may mean to import, and what to do with them."""
 
 
 class Planned(NamedTuple):
@@ -25,10 +39,12 @@ class Planned(NamedTuple):
     Attributes:
         offset: where its line begins in the file.
         part: its position among the segments of its line; None if the line is the session.
+        length: bytes of its line; of a segment, its share of them.
     """
 
     offset: int
     part: int | None
+    length: int
     id: str
     parent_id: str | None
     title: str | None
@@ -36,33 +52,44 @@ class Planned(NamedTuple):
     messages: int
 
 
-def check_file(file: IO[bytes], most_messages: int) -> list[Planned]:
+def check_file(
+    file: IO[bytes], most_messages: int, seen_bytes: Callable[[int], object] = int
+) -> list[Planned]:
     """Read a whole file and return its sessions, parents before children.
 
     Args:
         file: a backup; it is read from its beginning.
         most_messages: that a session may have; 0 for any number.
+        seen_bytes: is told after each line how much of the file was checked.
 
     Raises:
         UserError: a line is no session that can be imported; nothing may be written then (R082).
     """
+    _refuse_others(file)
     planned: list[Planned] = []
     problems: list[str] = []
+    strange = 0
     seen: set[str] = set()
     for number, offset, line in _lines(file):
         try:
+            parts = parts_of(parse_line(line))
+            share = len(line) // len(parts)
             found = [
-                _planned(record, offset, part, most_messages)
-                for part, record in parts_of(parse_line(line))
+                _planned(record, (offset, part, share), most_messages) for part, record in parts
             ]
         except UserError as problem:
-            problems.append(f"line {number:,}: {problem.message}")
+            cut = "" if line.endswith(b"\n") else "; the file ends in the middle of it"
+            problems.append(f"line {number:,}: {problem.message}{cut}")
+            strange += problem.message.startswith(_NO_JSON)
             continue
         twice = [one.id for one in found if one.id in seen]
         problems += [f"line {number:,}: {one_line(each)} is there twice" for each in twice]
         seen.update(one.id for one in found)
         planned += found
+        seen_bytes(offset + len(line))
     if problems:
+        if strange == len(problems) > 1 and not planned:
+            problems = ["no line of it is JSON"]
         more = len(problems) - _SHOWN
         rest = (f"… and {more:,} more",) if more > 0 else ()
         raise UserError(
@@ -71,6 +98,14 @@ def check_file(file: IO[bytes], most_messages: int) -> list[Planned]:
             hint="nothing was written; it must be JSON Lines of export --format jsonl",
         )
     return _parents_first(planned)
+
+
+def _refuse_others(file: IO[bytes]) -> None:
+    file.seek(0)
+    head = file.read(16)
+    for beginning, what, hint in _OTHERS:
+        if head.startswith(beginning):
+            raise UserError(f"the file cannot be imported: {what}", hint=hint)
 
 
 def read_record(file: IO[bytes], planned: Planned) -> dict[str, Any]:
@@ -89,7 +124,7 @@ def parse_line(line: bytes) -> dict[str, Any]:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise UserError(f"it is no JSON: {clip(one_line(str(error)), 80)}") from None
+        raise UserError(f"{_NO_JSON}: {clip(one_line(str(error)), 80)}") from None
     if not isinstance(value, dict):
         raise UserError("it is no JSON object")
     return value
@@ -114,7 +149,9 @@ def _lines(file: IO[bytes]) -> Iterator[tuple[int, int, bytes]]:
         offset += len(line)
 
 
-def _planned(record: dict[str, Any], offset: int, part: int | None, most_messages: int) -> Planned:
+def _planned(
+    record: dict[str, Any], place: tuple[int, int | None, int], most_messages: int
+) -> Planned:
     session_id = record.get("id")
     if not isinstance(session_id, str) or not session_id.strip():
         raise UserError("it has no session id")
@@ -135,8 +172,7 @@ def _planned(record: dict[str, Any], offset: int, part: int | None, most_message
     _check_numbers(record, "the session")
     source = record.get("source") or "import"
     return Planned(
-        offset,
-        part,
+        *place,
         session_id,
         record.get("parent_session_id") or None,
         record.get("title") or None,

@@ -204,7 +204,9 @@ def _closes(place: _Place, value: Value) -> bool:
     quote = place.text[value.start - 1]
     is_open = place.line.count(quote) % 2 == 1
     after = place.text[value.start : value.start + 12]
-    goes_on = re.match(r"\s*(?:[-+,)\]};%.]|$|(?:if|else|in|and|or|for) )", after)
+    goes_on = re.match(
+        r"\s*(?:[-+%.]\s|[,)\]};](?:$|[\s\"'),;\]}])|$|(?:if|else|in|and|or|for)\s)", after
+    )
     return is_open and goes_on is not None
 
 

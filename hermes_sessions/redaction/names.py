@@ -81,7 +81,7 @@ def judge(name: str) -> Name | None:
     words = _words(name) if "[redacted: " not in name else []
     while words and (words[-1].isdigit() or words[-1] in vocabulary.NEUTRAL):
         words.pop()
-    if not words:
+    if not words or re.search(r"(?:auth0|oauth[12])$", name.lower()):  # a product, a protocol
         return None
     shouts = name.isascii() and name.upper() == name and any(map(str.isalpha, name))
     run = "".join(words)

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from hermes_sessions.redaction.names import judge
-from hermes_sessions.redaction.spans import is_mark
+from hermes_sessions.redaction.spans import is_mark, without_marks
 from hermes_sessions.redaction.vocabulary import PROSE
 
 _WORDS: Final = r"(?:[A-Z_]+|[a-z_]+|[A-Z]{0,4}[a-z]+(?:[A-Z]{1,4}[a-z]+)*)\d{0,2}"
@@ -84,7 +84,7 @@ def is_known(value: str) -> bool:
 
 def is_public(value: str) -> bool:
     """Tell whether a value is a path, an address, or a public key."""
-    return _PUBLIC_KEY.match(value) is not None or _PATH.fullmatch(value) is not None
+    return _PUBLIC_KEY.match(value) is not None or _PATH.fullmatch(without_marks(value)) is not None
 
 
 def is_name(value: str) -> bool:

@@ -64,6 +64,11 @@ def is_mark(text: str) -> bool:
     return text.startswith((_MARK_START, _MARK_START.strip()))
 
 
+def without_marks(text: str) -> str:
+    """Return text with a letter in place of each mark, to be judged as it was before."""
+    return re.sub(_MARKS, "x", text) if _MARK_START in text else text
+
+
 def is_escaped(text: str) -> bool:
     """Tell whether text is written with escapes, as a string of JSON or of a program."""
     if "\\" not in text:
@@ -155,14 +160,16 @@ def _outside(spans: list[Span], text: str) -> list[Span]:
     if not marks:
         return spans
     pieces: list[Span] = []
+    at = 0
     for span in spans:
         position = span.start
-        at = bisect_right(marks, (position,)) - 1
-        for first, last in marks[max(at, 0) :]:
-            if first >= span.end:
-                break
+        while at < len(marks) and marks[at][0] < span.end:
+            first, last = marks[at]
             if last > position:
                 pieces.append(Span(position, first, span.kind))
                 position = last
+            if last > span.end:
+                break  # it may reach into the next span
+            at += 1
         pieces.append(Span(position, span.end, span.kind))
     return [piece for piece in pieces if any(map(str.isalnum, text[piece.start : piece.end]))]

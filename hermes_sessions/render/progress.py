@@ -16,32 +16,51 @@ if TYPE_CHECKING:
 _PATIENCE: Final = 0.5
 _EVERY: Final = 0.3
 _BAR: Final = 24
+_SHORTEST: Final = 4
 
 
 class Progress:
-    """A bar, and below it what was found so far; on a terminal only, and gone at the end."""
+    """A bar, and below it what was found so far; on a terminal only, and gone at the end.
+
+    Attributes:
+        is_watched: somebody sees it.
+    """
 
     def __init__(self, env: Env, what: str) -> None:
         self._env = env
         self._what = what
         self._due = time.monotonic() + _PATIENCE
         self._live: Live | None = None
-        self._is_watched = (
+        self.is_watched = (
             not env.quiet and env.stderr.isatty() and env.environ.get("TERM") != "dumb"
         )
 
-    def update(self, done: float, found: Callable[[], Iterable[Block]]) -> None:
-        """Show how much is done, from 0 to 1, and what was found, if it is time to."""
-        if not self._is_watched or time.monotonic() < self._due:
+    def update(
+        self,
+        done: float,
+        found: Callable[[], Iterable[Block]] = tuple,
+        said: Callable[[], str] = str,
+    ) -> None:
+        """Show how much is done, if it is time to.
+
+        Args:
+            done: from 0 to 1.
+            found: what was found so far, for below the bar.
+            said: figures, for behind it; the bar makes room for them.
+        """
+        if not self.is_watched or time.monotonic() < self._due:
             return
         from rich.console import Group
         from rich.text import Text
 
         from hermes_sessions.render.hits import block_lines
 
-        filled = round(done * _BAR)
-        bar = Text(f"{self._what} {'━' * filled}{'┈' * (_BAR - filled)} {done:4.0%}")
-        self._started().update(Group(bar, *block_lines(self._env, found())), refresh=True)
+        live = self._started()
+        head, tail = f"{self._what} ", f" {done:4.0%}  {said()}".rstrip()
+        length = max(_SHORTEST, min(_BAR, live.console.width - 1 - len(head) - len(tail)))
+        filled = round(done * length)
+        bar = Text(f"{head}{'━' * filled}{'┈' * (length - filled)}{tail}", no_wrap=True)
+        live.update(Group(bar, *block_lines(self._env, found())), refresh=True)
         self._due = time.monotonic() + _EVERY
 
     def _started(self) -> Live:

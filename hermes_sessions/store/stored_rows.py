@@ -12,8 +12,11 @@ if TYPE_CHECKING:
 
     from hermes_sessions.store.connect import Store
 
-_AT_ONCE: Final = 500
-"""Messages of one query."""
+_AT_ONCE: Final = 200
+"""Messages of one query: so many are in memory at once."""
+
+_DERIVED: Final = frozenset({"display_identity", "display_order"})
+"""Columns by which the store groups copies of a message; it makes them anew."""
 
 PROMPT_COLUMNS: Final = ("system_prompt_hash", "tool_names")
 """Columns that may hold the key of a text in ``system_prompts`` instead of the text."""
@@ -23,33 +26,6 @@ def all_session_ids(store: Store) -> list[str]:
     """Return the ids of all sessions, the earliest first."""
     rows = store.rows("SELECT id FROM sessions ORDER BY started_at, id")
     return [str(row[0]) for row in rows]
-
-
-def stored_session(store: Store, session_id: str) -> dict[str, object] | None:
-    """Return the row of a session by column, its prompt and its tools as text; None if it is gone.
-
-    As Hermes exports it: ``system_prompt`` and ``tool_names`` are what their keys lead to.
-    """
-    columns = table_columns(store, "sessions")
-    names = ", ".join(map(quoted, columns))
-    row = store.row(f"SELECT {names} FROM sessions WHERE id = :id", {"id": session_id})
-    if row is None:
-        return None
-    values: dict[str, object] = dict(zip(columns, row, strict=True))
-    if "system_prompts" in store.capabilities.tables:
-        keys = [values.get(name) for name in PROMPT_COLUMNS]
-        rows = store.rows(
-            "SELECT hash, prompt FROM system_prompts"
-            " WHERE hash IN (SELECT value FROM json_each(:keys))",
-            {"keys": json.dumps([key for key in keys if isinstance(key, str)])},
-        )
-        texts: dict[object, object] = {row[0]: row[1] for row in rows}
-        values["system_prompt"] = texts.get(
-            values.get("system_prompt_hash"), values.get("system_prompt")
-        )
-        if "tool_names" in values:
-            values["tool_names"] = texts.get(values["tool_names"], values["tool_names"])
-    return values
 
 
 def count_stored(store: Store, session_ids: Sequence[str]) -> dict[str, int]:
@@ -63,25 +39,49 @@ def count_stored(store: Store, session_ids: Sequence[str]) -> dict[str, int]:
     return {str(row[0]): int(str(row[1])) for row in rows}
 
 
-def message_columns(store: Store) -> tuple[str, ...]:
-    """Return the columns of messages in the order of ``stored_messages``."""
-    return table_columns(store, "messages")
+class StoredRows:
+    """Reads whole rows of one store; what its columns are is asked once.
 
+    Attributes:
+        columns: of messages, without what the store derives.
+    """
 
-def stored_messages(store: Store, session_id: str) -> Iterator[list[tuple[object, ...]]]:
-    """Yield the messages of a session by ascending id, live or not, some hundred at a time."""
-    columns = message_columns(store)
-    names, key = ", ".join(map(quoted, columns)), columns.index("id")
-    after = -(2**63)
-    while True:
-        rows = store.rows(
-            f"""
-            SELECT {names} FROM messages
-            WHERE session_id = :id AND id > :after ORDER BY id LIMIT {_AT_ONCE}""",
-            {"id": session_id, "after": after},
-        )
-        if rows:
-            yield rows
-        if len(rows) < _AT_ONCE:
-            return
-        after = int(str(rows[-1][key]))
+    def __init__(self, store: Store) -> None:
+        """Ask for the columns."""
+        self._store = store
+        self.columns = tuple(c for c in table_columns(store, "messages") if c not in _DERIVED)
+        self._key = self.columns.index("id")
+        self._messages = f"""
+            SELECT {", ".join(map(quoted, self.columns))} FROM messages
+            WHERE session_id = :id AND id > :after ORDER BY id LIMIT {_AT_ONCE}"""
+        self._session_columns = table_columns(store, "sessions")
+        has_texts = "system_prompts" in store.capabilities.tables
+        keys = [c for c in PROMPT_COLUMNS if has_texts and c in self._session_columns]
+        self._texts = [c.removesuffix("_hash") for c in keys]
+        cells = [f"s.{quoted(name)}" for name in self._session_columns]
+        cells += [f"(SELECT prompt FROM system_prompts WHERE hash = s.{quoted(c)})" for c in keys]
+        self._session = f"SELECT {', '.join(cells)} FROM sessions AS s WHERE s.id = :id"
+
+    def session(self, session_id: str) -> dict[str, object] | None:
+        """Return a session by column, its prompt and its tools as text; None if it is gone.
+
+        As Hermes exports it: ``system_prompt`` and ``tool_names`` are what their keys lead to.
+        """
+        row = self._store.row(self._session, {"id": session_id})
+        if row is None:
+            return None
+        number = len(self._session_columns)
+        values = dict(zip(self._session_columns, row[:number], strict=True))
+        texts = zip(self._texts, row[number:], strict=True)
+        return values | {name: text for name, text in texts if text is not None}
+
+    def messages(self, session_id: str) -> Iterator[list[tuple[object, ...]]]:
+        """Yield the messages of a session by ascending id, live or not, some hundred at a time."""
+        after = -(2**63)
+        while True:
+            rows = self._store.rows(self._messages, {"id": session_id, "after": after})
+            if rows:
+                yield rows
+            if len(rows) < _AT_ONCE:
+                return
+            after = int(str(rows[-1][self._key]))

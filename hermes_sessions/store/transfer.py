@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import time
+from collections import Counter
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 from hermes_sessions.content import JSON_PREFIX
@@ -35,12 +36,14 @@ class Imported(NamedTuple):
     Attributes:
         skipped: there is a session of this id already.
         detached: the session it hung off is not there.
-        remarks: what is not as it was.
+        renumbered: its messages have other numbers: theirs are taken.
+        remarks: what else is not as it was.
     """
 
     planned: Planned
     skipped: bool = False
     detached: bool = False
+    renumbered: bool = False
     remarks: tuple[str, ...] = ()
 
 
@@ -51,6 +54,20 @@ def existing(store: Store, planned: Sequence[Planned]) -> set[str]:
         {"ids": json.dumps([one.id for one in planned])},
     )
     return {str(row[0]) for row in rows}
+
+
+def unseen_messages(store: Store, file: IO[bytes], planned: Planned) -> int:
+    """Return how many messages of a session in a file its session in the store has not.
+
+    Told by who spoke when, which an import keeps: the texts of both may have been redacted.
+    """
+    rows = store.rows(
+        "SELECT role, timestamp FROM messages WHERE session_id = :id", {"id": planned.id}
+    )
+    messages = read_record(file, planned).get("messages") or []
+    told = zip((message["role"] for message in messages), _times(messages), strict=True)
+    in_file = Counter((role, sane_time(instant)) for role, instant in told)
+    return (in_file - Counter((row[0], sane_time(row[1])) for row in rows)).total()
 
 
 def import_sessions(
@@ -108,10 +125,10 @@ def _import(writer: Writer, file: IO[bytes], planned: Planned, coming: Collectio
         values["title"] = free_title(store, title)
         remarks.append(f"“{title}” is taken; {planned.id} is “{values['title']}”")
     _insert(writer, "sessions", values)
-    remarks += _insert_messages(writer, planned.id, record.get("messages") or [])
+    renumbered = _insert_messages(writer, planned.id, record.get("messages") or [])
     detached = planned.parent_id is not None and parent is None
     detached = detached and planned.parent_id not in coming
-    return Imported(planned, detached=detached, remarks=tuple(remarks))
+    return Imported(planned, detached=detached, renumbered=renumbered, remarks=tuple(remarks))
 
 
 def _session_values(writer: Writer, record: dict[str, Any]) -> dict[str, object]:
@@ -158,28 +175,34 @@ def _store_text(writer: Writer, text: str) -> str:
     return digest
 
 
-def _insert_messages(writer: Writer, session_id: str, messages: list[dict[str, Any]]) -> list[str]:
+def _insert_messages(writer: Writer, session_id: str, messages: list[dict[str, Any]]) -> bool:
+    """Insert the messages of a session; tell whether they got other numbers than they had."""
     columns = writer.store.capabilities.messages
     numbers = [message.get("id") for message in messages]
     keeps = all(isinstance(number, int) and number > 0 for number in numbers)
     keeps = keeps and len(set(numbers)) == len(numbers) and not _is_taken(writer.store, numbers)
-    last = 0.0
-    for message in messages:
+    for message, instant in zip(messages, _times(messages), strict=True):
         values = {
             name: _content(value) if name == "content" else _cell(value)
             for name, value in message.items()
             if name in columns and name not in {"display_order", "display_identity"}
         }
         values["session_id"] = session_id
-        last = sane_time(message.get("timestamp")) or last
         if message.get("timestamp") is None:
-            values["timestamp"] = last
+            values["timestamp"] = instant
         if not keeps:
             values.pop("id", None)
         _insert(writer, "messages", {k: v for k, v in values.items() if v is not None})
-    if keeps or not messages:
-        return []
-    return [f"the messages of {session_id} have new numbers: theirs are taken"]
+    return not keeps and any(number is not None for number in numbers)
+
+
+def _times(messages: Sequence[dict[str, Any]]) -> Iterator[object]:
+    """Yield the time of each message; one that has none is as old as the one before it."""
+    last = 0.0
+    for message in messages:
+        instant = message.get("timestamp")
+        last = sane_time(instant) or last
+        yield last if instant is None else instant
 
 
 def _is_taken(store: Store, numbers: Sequence[object]) -> bool:

@@ -83,3 +83,25 @@ def test_an_error_comes_out_where_it_is_waited_for(stream: type[io.StringIO]) ->
 
     with pytest.raises(LookupError, match="what went wrong"):
         watched(env, work)
+
+
+TIMED = """
+import sqlite3
+from hermes_sessions.context import current_env
+from hermes_sessions.render.timed import timed
+
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
+connection = sqlite3.connect(":memory:")
+with timed(current_env(), "rewriting", 8.0):
+    connection.execute(ENDLESS)
+"""
+
+
+@pytest.mark.terminal
+@pytest.mark.skipif(PROGRAM is None, reason="tmux is not installed")
+def test_a_bar_moves_while_one_statement_runs(pane: Pane, tmp_path: Path) -> None:
+    (tmp_path / "timed.py").write_text(TIMED)
+    pane.type(f"{Path(sys.executable).as_posix()} timed.py")
+    pane.wait_for(r"rewriting ━+┈+  +[12]\d%")
+    pane.wait_for(r"rewriting ━+┈+  +[34]\d%")
+    pane.press("C-\\")

@@ -9,14 +9,14 @@ import typer
 
 from hermes_sessions.cli.changes import Consent, carry_out
 from hermes_sessions.cli.opened import opened_store
-from hermes_sessions.cli.optimizing import Work, clock, copy, has_tokenizer, needs, optimize
+from hermes_sessions.cli.optimizing import CHECKED, Work, copy, has_tokenizer, needs, optimize
 from hermes_sessions.cli.options import DryRun, Json, Timeout, Yes
 from hermes_sessions.context import short_path
 from hermes_sessions.disk_space import temporary_directory
 from hermes_sessions.errors import StoreDamaged, UsageProblem, UserError
 from hermes_sessions.last_run import is_unchanged, read_last_run
 from hermes_sessions.plans import Proposal, Sheet
-from hermes_sessions.render.progress import Progress
+from hermes_sessions.render.timed import timed
 from hermes_sessions.store.compacting import (
     last_vacuum,
     read_space,
@@ -188,8 +188,8 @@ def _look(env: Env, home: Home, request: Request) -> Work:
             is_needed = is_needed or not (reason and request.if_needed)
         damaged: dict[str, str] = {}
         if is_needed:
-            with Progress(env, "checking") as bar:
-                damaged = damaged_tables(store, clock(bar, sizes.store / 15))
+            with timed(env, "checking", sizes.store / CHECKED):
+                damaged = damaged_tables(store)
             refuse_damage(store, damaged, [task.name for task in tasks if task.is_curable])
         if damaged:
             tasks = tuple(with_torn(tasks, {index_of(table) for table in damaged}))

@@ -22,6 +22,7 @@ from hermes_sessions.errors import (
 from hermes_sessions.last_run import note_run
 from hermes_sessions.plans import Done
 from hermes_sessions.render.progress import Progress
+from hermes_sessions.render.timed import timed
 from hermes_sessions.store.compacting import (
     copy_into,
     empty_wal,
@@ -37,7 +38,7 @@ from hermes_sessions.store.tokenizer import tokenizer_library
 from hermes_sessions.text import size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Generator, Sequence
 
     from hermes_sessions.context import Env
     from hermes_sessions.home import Home
@@ -47,9 +48,11 @@ if TYPE_CHECKING:
     from hermes_sessions.store.index_tasks import Task
     from hermes_sessions.store.writing import Writer
 
-_SPEED: Final = 80e6
-"""Bytes that are rewritten in a second, until a run has shown it."""
+CHECKED: Final = 1.2e9
+"""Bytes that are checked in a second."""
 
+_REWRITTEN: Final = 80e6
+"""Bytes that are rewritten in a second, until a run has shown it."""
 
 _TIMES: Final = 3
 """Times that indexes are cured: what is wrong may show only when they are merged, or filled."""
@@ -174,8 +177,9 @@ def copy(env: Env, work: Work, timeout: float) -> Done:
         raise _cannot_write(target, error) from None
     made = directory / target.name
     try:
-        with opened_store(env, work.home) as store, Progress(env, "copying") as bar:
-            copy_into(store, made, clock(bar, work.sizes.store))
+        seconds = work.space.used_bytes / _REWRITTEN
+        with opened_store(env, work.home) as store, timed(env, "copying", seconds):
+            copy_into(store, made)
         made.chmod(0o600)
         home = work.home._replace(store=made)
         with writing(env, home, timeout) as writer:
@@ -279,26 +283,16 @@ class _Steps:
         work = self._work
         _refuse_if_held(work._replace(scan=find_holders(work.home.store)))
         amount = work.space.used_bytes
-        speed = work.last_run.speed if work.last_run and work.last_run.speed > 0 else _SPEED
+        speed = work.last_run.speed if work.last_run and work.last_run.speed > 0 else _REWRITTEN
         began = time.monotonic()
-        with Progress(self._env, "rewriting the file") as bar:
-            vacuum(self._writer, clock(bar, amount / speed * _SPEED))
+        with timed(self._env, "rewriting the file", amount / speed):
+            vacuum(self._writer)
         return amount / max(time.monotonic() - began, 0.001)
 
     def _show(self, what: str, steps: Generator[float]) -> None:
         with Progress(self._env, what) as bar, closing(steps):
             for done in steps:
                 bar.update(done, tuple)
-
-
-def clock(bar: Progress, number_of_bytes: float) -> Callable[[], None]:
-    """Return what shows how much is done of something that only time tells of."""
-    began, expected = time.monotonic(), max(number_of_bytes / _SPEED, 0.1)
-
-    def look() -> None:
-        bar.update(min((time.monotonic() - began) / expected, 0.99), tuple)
-
-    return look
 
 
 def _refuse_if_held(work: Work) -> None:

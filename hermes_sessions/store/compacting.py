@@ -8,7 +8,6 @@ from hermes_sessions.errors import StoreBusy, UserError
 from hermes_sessions.store.fts import TRIGRAMS, WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from hermes_sessions.store.connect import Store
@@ -90,7 +89,7 @@ def last_vacuum(store: Store) -> float | None:
         return None
 
 
-def vacuum(writer: Writer, look: Callable[[], object]) -> None:
+def vacuum(writer: Writer) -> None:
     """Rewrite the file in its place; inode, application id and journal mode stay as they are.
 
     The other copy that this takes is a temporary file, since it may be bigger than the memory.
@@ -100,7 +99,7 @@ def vacuum(writer: Writer, look: Callable[[], object]) -> None:
         UserError: it failed, for want of space for example; the file is as it was.
     """
     writer.alone("PRAGMA temp_store = FILE")
-    with writer.store.watched(look):
+    with writer.store.interruptible():
         writer.alone("VACUUM")
 
 
@@ -116,13 +115,13 @@ def empty_wal(writer: Writer) -> bool:
     return row is None or row[0] == 0
 
 
-def copy_into(store: Store, target: Path, look: Callable[[], object]) -> None:
+def copy_into(store: Store, target: Path) -> None:
     """Write a copy without free pages into a new file; the store itself is only read.
 
     Raises:
         UserError: it failed; there may be a part of a file.
     """
-    with store.watched(look):
+    with store.interruptible():
         try:
             store.rows("VACUUM INTO :target", {"target": str(target)})
         except UserError:

@@ -220,11 +220,11 @@ class Store:
         self._report = report
         self._connection.set_trace_callback(report)
 
-    def watched(self, look: Callable[[], object]) -> AbstractContextManager[None]:
-        """Call ``look`` now and then while statements run; Ctrl-C stops them."""
-        from hermes_sessions.store.watching import watched
+    def interruptible(self) -> AbstractContextManager[None]:
+        """Let Ctrl-C stop statements."""
+        from hermes_sessions.store.interrupting import interruptible
 
-        return watched(self._connection, look)
+        return interruptible(self._connection)
 
     def close(self) -> None:
         """Close the connection and forget a private copy."""

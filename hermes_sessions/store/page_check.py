@@ -14,7 +14,7 @@ from hermes_sessions.errors import StoreBusy, StoreDamaged, UserError
 from hermes_sessions.store.shapes import TRASH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from hermes_sessions.store.connect import Store
 
@@ -24,7 +24,7 @@ _OF_VALUES: Final = (
 """What it says of values of another type than their column, and headings: no damage of pages."""
 
 
-def damaged_tables(store: Store, look: Callable[[], object]) -> dict[str, str]:
+def damaged_tables(store: Store) -> dict[str, str]:
     """Return what is wrong with the pages of tables, by their names."""
     rows = store.rows(
         """
@@ -32,7 +32,7 @@ def damaged_tables(store: Store, look: Callable[[], object]) -> dict[str, str]:
         WHERE type = 'table' AND rootpage > 0 ORDER BY rootpage"""
     )
     found = {}
-    with store.watched(look):
+    with store.interruptible():
         for name in ("sqlite_master", *(str(row[0]) for row in rows)):
             complaint = _complaint(store, name)
             if complaint:

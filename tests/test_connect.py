@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hermes_sessions.errors import StoreBusy, StoreDamaged, StoreMissing, UserError
-from hermes_sessions.store.connect import explain, open_store
+from hermes_sessions.store.complaints import explain
+from hermes_sessions.store.connect import open_store
 from support import fingerprint, place_store, store_file
 
 if TYPE_CHECKING:
@@ -192,3 +193,14 @@ def test_a_store_locked_for_long_is_busy(
     holder.close()
     assert outcome.code == 75
     assert "busy" in outcome.stderr
+
+
+def test_R108_a_damaged_index_is_no_damaged_store(tmp_path: Path) -> None:
+    home = place_store("fts-corrupt", tmp_path / "home")
+    with open_store(home / "state.db") as store:
+        with pytest.raises(
+            StoreDamaged, match=r"search index of .* the conversations are not"
+        ) as e:
+            store.rows("SELECT rowid FROM messages_fts WHERE messages_fts MATCH 'the'")
+        assert store.value("SELECT count(*) FROM messages")
+    assert "hermes-sessions optimize" in str(e.value.hint)

@@ -94,7 +94,7 @@ def test_R046_delegates_go_and_branches_stay(made: Callable[..., Cli]) -> None:
     )
     shown = cli("delete", "the top", "--dry-run", terminal=100).ok().stdout
     assert "2 delegates with them" in shown
-    assert "1 branch of it stay" in shown
+    assert "1 branch of it stays, detached" in shown
     cli("delete", "the top", "--yes").ok()
     assert ids(cli).isdisjoint({"top", "helper", "nested"})
     assert query(cli, "SELECT parent_session_id FROM sessions WHERE id = 'branch'") == [(None,)]
@@ -127,7 +127,9 @@ def test_R049_an_empty_parent_of_a_kept_child_goes(made: Callable[..., Cli]) -> 
             *ended("other"),
         )
     )  # fmt: skip
-    cli("prune", "--older-than", "90", "--source", "cli", "--yes").ok()
+    words = ("prune", "--older-than", "90", "--source", "cli")
+    assert "1 branch of them stays, detached" in cli(*words, "--dry-run").ok().stdout
+    cli(*words, "--yes").ok()
     assert ids(cli).isdisjoint({"empty", "other"})
     assert query(cli, "SELECT parent_session_id FROM sessions WHERE id = 'child'") == [(None,)]
     sound(cli)
@@ -396,7 +398,9 @@ def test_R050_orphans_go_and_come_back(made: Callable[..., Cli]) -> None:
     orphans = "SELECT count(*) FROM messages WHERE session_id NOT IN (SELECT id FROM sessions)"
     ((before,),) = query(cli, orphans)
     assert before
-    assert "whose session is gone" in cli("prune", "--orphans", "--dry-run").ok().stdout
+    plan = cli("prune", "--orphans", "--dry-run").ok().stdout
+    assert "whose session is gone" in plan
+    assert "3 sessions hanging off them stay, detached" in plan
     cli("prune", "--orphans", "--yes").ok()
     assert query(cli, orphans) == [(0,)]
     sound(cli)

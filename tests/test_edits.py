@@ -385,13 +385,18 @@ def test_close_keeps_what_holds_a_chain_together(make_writable_cli: MakeCli) -> 
     assert cli("which", CHAIN[0]).ok().stdout == f"{TIP}\n"
 
 
-@pytest.mark.parametrize("reason", ["", " \t", "compression", "branched", "session_reset"])
+RESETS = "session_reset session_switch idle daily suspended resume_pending_expired"
+"""Reasons by which Hermes counts a reset of a chat (0.22.2, ``conversation_generations``)."""
+
+
+@pytest.mark.parametrize("reason", ["", " \t", "compression", "branched", *RESETS.split()])
 def test_a_reason_that_would_mean_something_else(make_writable_cli: MakeCli, reason: str) -> None:
     cli = make_writable_cli()
     before = fingerprint(cli.home)
     outcome = cli("close", TIP, "--reason", reason, "--yes")
     assert outcome.code == 2
     assert "--reason" in outcome.stderr
+    assert ("what the next session is" if reason.strip() else "blank") in outcome.stderr
     assert fingerprint(cli.home) == before
 
 

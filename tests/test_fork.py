@@ -521,7 +521,7 @@ def test_fork_on_odd_stores(make_writable_cli: MakeCli, name: str) -> None:
     ("name", "code", "reason"),
     [
         ("cjk-index", 1, "HERMES_FTS5_CJK_SO"),
-        ("fts-corrupt", 4, "search index is damaged"),
+        ("fts-corrupt", 4, "hermes-sessions optimize"),
     ],
 )
 def test_where_no_message_can_be_written_no_branch_is_begun(
@@ -530,8 +530,8 @@ def test_where_no_message_can_be_written_no_branch_is_begun(
     cli = make_writable_cli(name)
     outcome = refused(cli, code, BUILD_LOG)
     assert reason in outcome.stderr
-    assert "nothing was changed" in outcome.stderr
     if name == "cjk-index":
+        assert "nothing was changed" in outcome.stderr
         assert cli("fork", BUILD_LOG, "--dry-run").code == 1
     cli("rename", BUILD_LOG, "sessions can be changed all the same", "--yes").ok()
 

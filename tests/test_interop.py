@@ -11,27 +11,30 @@ import json
 import os
 import sqlite3
 import time
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from hermes_peer import PeerUnavailable, cache_dir, peer_path, run_peer
+from hermes_peer import run_peer
 from hermes_sessions.cli.commands import BY_NAME
 from hermes_sessions.errors import StoreBusy
 from hermes_sessions.store.connect import open_store
 from support import Cli, fingerprint
 from tmux import wait_until
+from witness import (
+    NEW,
+    OLD,
+    peers_stay_where_they_are,  # noqa: F401 - a fixture for every test here
+    require,
+    running,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from concurrent.futures import Future
     from pathlib import Path
 
 pytestmark = pytest.mark.interop
-
-NEW, OLD = "0.22.2", "0.19.0"
 
 PLAIN = "20260901_090000_plain1"
 CHAIN = ["20260901_100000_chain1", "20260901_110000_chain2", "20260901_120000_chain3"]
@@ -269,25 +272,6 @@ class Told(NamedTuple):
         return TRANSCRIPTS if self.release == NEW else TRANSCRIPTS_OF_THE_OLD
 
 
-@pytest.fixture(scope="module", autouse=True)
-def peers_stay_where_they_are() -> Iterator[None]:
-    """The place of the releases must not follow the home that each test makes up."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HERMES_PEERS_DIR", str(cache_dir()))
-        yield
-
-
-def require(release: str) -> str:
-    """Skip what needs a release that cannot be had; a machine for tests has to have it."""
-    try:
-        peer_path(release)
-    except PeerUnavailable as reason:
-        if os.environ.get("CI"):
-            raise
-        pytest.skip(str(reason))
-    return release
-
-
 @pytest.fixture(scope="module", params=[NEW, OLD])
 def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Told:
     release = require(str(request.param))
@@ -518,20 +502,6 @@ def fresh_home(release: str, home: Path, journal_mode: str) -> Path:
         connection.close()
     assert mode == journal_mode
     return home
-
-
-@contextmanager
-def running(release: str, script: str, home: Path, *args: str) -> Iterator[Future[str]]:
-    """Run a script beside the test, from when it has made the file ``writing`` to ``enough``."""
-    with ThreadPoolExecutor(1) as pool:
-        future = pool.submit(run_peer, release, script, home, *args)
-        try:
-            wait_until(
-                lambda: (home / "writing").exists() or future.done(), lambda: "nobody writes"
-            )
-            yield future
-        finally:
-            (home / "enough").touch()
 
 
 def inodes(home: Path) -> dict[str, int]:

@@ -389,7 +389,7 @@ def test_what_a_release_takes_up_while_the_question_is_open_stays(
 
         env = Env(Question(meanwhile), out, err, environ, time.time(), str(tmp_path))
         code = main([*words], env)
-    why = "it changed since the plan was shown" if event in MEANWHILE else "it is live: "
+    why = "it changed since it was looked at" if event in MEANWHILE else "it is live: "
     assert f"kept {OPENED}: {why}" in err.getvalue()
     assert code == 1
     left = {row[0] for row in rows(home)["sessions"]}

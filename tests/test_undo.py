@@ -25,7 +25,7 @@ from hermes_sessions.cli.changes import writing
 from hermes_sessions.store import removal
 from hermes_sessions.store.removal import Remover
 from hermes_sessions.store.restoring import restore
-from hermes_sessions.store.writing import open_writer
+from hermes_sessions.store.writing import Writer, open_writer
 from hermes_sessions.trash import TrashFile, list_entries, mint_trash_id
 from support import CLOCK, DAMAGED, STORES, Cli, Outcome, edit, fingerprint, place_store
 from test_list import BRANCH, CHAIN, insert_into, message, session
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from hermes_sessions.store.restoring import Restored
     from hermes_sessions.store.snapshots import Tables
-    from hermes_sessions.store.writing import Writer
     from hermes_sessions.trash import Entry, Trashed
 
 UNWRITABLE = ("cjk-index", "fts-corrupt", "page-damage")
@@ -732,6 +731,28 @@ def long_conversation(number: int) -> list[str]:
             (SELECT min(id) FROM messages WHERE session_id = 'long')
         WHERE content IN ('word1', 'word2')""",
     ]
+
+
+def test_messages_come_back_many_with_one_statement(
+    make: Callable[..., Cli], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each statement in a transaction costs SQLite more than a row, and others wait (R090)."""
+    cli = make("0.22.2", session(id="long"), *[message("long", CLOCK + n) for n in range(200)])
+    before = dump(cli.home / "state.db")
+    delete(cli, "long")
+    statements: list[str] = []
+    run_one = Writer.run
+
+    def note_and_run(writer: Writer, sql: str, *values: Any) -> int:
+        statements.append(sql)
+        return run_one(writer, sql, *values)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Writer, "run", note_and_run)
+        run(cli, "undo", "--yes").ok()
+    inserts = [sql for sql in statements if sql.startswith('INSERT INTO "messages"')]
+    assert 1 <= len(inserts) <= 20
+    assert differences(before, dump(cli.home / "state.db")) == []
 
 
 @pytest.mark.parametrize("taken", ["min(id)", "max(id)"])

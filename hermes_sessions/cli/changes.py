@@ -1,11 +1,13 @@
 """The frame of every changing command: plan, show, ask, do (contract §6).
 
 The plan is read and the store closed before anybody is asked; whoever does it must look again.
+What changed in the meantime is refused if the plan was shown; with ``--yes`` it was not, and what
+is done is planned anew in the transaction (``Consent.binding``).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from hermes_sessions.context import write_to
 from hermes_sessions.errors import ExitCode, UsageProblem
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from hermes_sessions.store.writing import Writer
 
 
+T = TypeVar("T")
+
+
 class Consent(NamedTuple):
     """How the person wants to be asked and told.
 
@@ -33,6 +38,10 @@ class Consent(NamedTuple):
     yes: bool
     json: str | None
     timeout: float
+
+    def binding(self, shown: T, now: T) -> T:
+        """Return which of two plans counts: the one that was shown, if it was, else that of now."""
+        return now if self.yes else shown
 
 
 def carry_out(env: Env, consent: Consent, proposal: Proposal, do: Callable[[], Done]) -> ExitCode:

@@ -14,6 +14,7 @@ from hermes_sessions.cli.deleting import (
     plan_facts,
     plan_items,
     remarks,
+    stays,
     weigh,
 )
 from hermes_sessions.cli.editing import by_refs
@@ -22,7 +23,7 @@ from hermes_sessions.cli.options import DryRun, Json, NoTrash, Timeout, Yes
 from hermes_sessions.errors import Refused
 from hermes_sessions.plans import Proposal, Sheet
 from hermes_sessions.store.dependents import routed
-from hermes_sessions.store.lineage import detached, load_units
+from hermes_sessions.store.lineage import load_units
 from hermes_sessions.store.live import find_live
 from hermes_sessions.store.recent import store_size
 from hermes_sessions.store.summaries import summarise
@@ -86,7 +87,7 @@ def run(env: Env, refs: Sequence[str], means: Means, consent: Consent) -> int:
         found = [unit.conversation for unit in doomed.units]
         summaries = summarise(place.store, place.home.path, found, env.now, sized=False)
         names = {summary.id: summary.name for summary in summaries}
-        others = (*_stays(place, doomed), *_leads(place, doomed))
+        others = (*stays(place.store, doomed), *_leads(place, doomed))
         total = store_size(place.store)
     what = plural(len(units), "conversation")
     if len(units) == 1:
@@ -152,12 +153,6 @@ def refuse_live(place: Place, units: Sequence[Unit]) -> None:
                 f"{whose}{one_line(unit.id)} is live: {one_line(claim.holder)}{since}",
                 hint="end it there first; nothing was deleted",
             )
-
-
-def _stays(place: Place, doomed: Doomed) -> list[str]:
-    """Say which conversations hang off what goes, and stay."""
-    number = detached(place.store, doomed.session_ids)
-    return [f"{plural(number, 'branch', 'branches')} of it stay"] if number else []
 
 
 def _leads(place: Place, doomed: Doomed) -> list[str]:

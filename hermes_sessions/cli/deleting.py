@@ -14,6 +14,7 @@ from hermes_sessions.plans import Done, Item
 from hermes_sessions.render.progress import Progress
 from hermes_sessions.session_files import copy_files, files_of, remove_files
 from hermes_sessions.store.fingerprints import fingerprints
+from hermes_sessions.store.lineage import detached
 from hermes_sessions.store.pruning import check_undamaged, titles_of
 from hermes_sessions.store.removal import Remover, count_messages_of, free_bytes
 from hermes_sessions.store.saving import Labels
@@ -146,6 +147,18 @@ def plan_items(env: Env, doomed: Doomed, names: Mapping[str, str]) -> tuple[Item
         )
         for unit in newest
     )
+
+
+def stays(store: Store, doomed: Doomed) -> tuple[str, ...]:
+    """Say how many sessions hang off what goes, and stay (R046, R049, R050)."""
+    number = detached(store, doomed.session_ids)
+    if not number:
+        return ()
+    whose = "it" if len(doomed.units) == 1 else "them"
+    who = f"{plural(number, 'branch', 'branches')} of {whose}"
+    if any(unit.is_orphan for unit in doomed.units):  # of what is gone no kind is known
+        who = f"{plural(number, 'session')} hanging off {whose}"
+    return (f"{who} {'stays' if number == 1 else 'stay'}, detached",)
 
 
 def remarks(means: Means) -> tuple[str, ...]:

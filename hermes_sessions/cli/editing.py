@@ -73,10 +73,12 @@ class Choice(NamedTuple):
         choose: for the plan.
         still: chooses again among those of the plan, inside the transaction; None if whatever
             happened to them in the meantime does not matter, as long as they are there.
+        is_named: by references, so all of them are meant or none.
     """
 
     choose: Callable[[Place], Chosen]
     still: Callable[[Place, Sequence[Conversation]], Chosen] | None = None
+    is_named: bool = False
 
 
 def by_refs(place: Place, refs: Sequence[str]) -> Chosen:
@@ -133,30 +135,47 @@ def run_edit(env: Env, edit: Edit, choice: Choice, consent: Consent) -> int:
 
     def do() -> Done:
         with writing(env, place.home, consent.timeout) as writer, writer.transaction():
-            again = _again(place._replace(store=writer.store), targets, choice)
-            apply_cells(writer, cells, edit.cells(writer.store, again))
-        return Done(_results(env, edit, summaries), {})
+            again = _again(place._replace(store=writer.store), targets, choice, consent)
+            now = edit.cells(writer.store, again)
+            apply_cells(writer, consent.binding(cells, now), now)
+        return _done(env, edit, summaries, again, chosen.kept)
 
     return carry_out(env, consent, proposal, do)
 
 
-def _again(place: Place, planned: Sequence[Conversation], choice: Choice) -> Sequence[Conversation]:
+def _again(
+    place: Place, planned: Sequence[Conversation], choice: Choice, consent: Consent
+) -> Sequence[Conversation]:
     """Find the conversations of a plan again, inside the transaction.
 
+    Without a question, what was named is changed as it is now, and what a filter found and would
+    not find any more is left out.
+
     Raises:
-        Refused: one of them went on, is gone, or would not be chosen any more.
+        Refused: one of them is gone, or a plan was shown that does not hold any more.
     """
-    found = {c.id: c for c in conversations_of(place.store, [c.id for c in planned])}
-    now = [found[c.id] for c in planned if c.id in found]
-    if len(now) == len(planned) == len(found) and choice.still is not None:
-        unmoved = all(a.active_at == b.active_at for a, b in zip(planned, now, strict=True))
-        now = list(choice.still(place, now).conversations) if unmoved else []
-    if not len(now) == len(planned) == len(found):
-        raise Refused(
-            "a conversation changed, went on or was deleted since the plan was shown",
-            hint="nothing was changed; run the command again to see the new plan",
-        )
+    found = conversations_of(place.store, [c.id for c in planned])
+    if consent.yes and choice.is_named:
+        there = {i for c in found for i in c.session_ids}
+        if all(c.id in there for c in planned):
+            return choice.still(place, found).conversations if choice.still else found
+        raise _moved_on("was deleted meanwhile")
+    by_id = {c.id: c for c in found}
+    now = [by_id[c.id] for c in planned if c.id in by_id]
+    if choice.still is not None:
+        active_at = {c.id: c.active_at for c in planned}
+        unmoved = [c for c in now if c.active_at == active_at[c.id]]
+        now = list(choice.still(place, unmoved).conversations)
+    if len(now) < len(planned) and not consent.yes:
+        raise _moved_on("changed, went on or was deleted since the plan was shown")
     return now
+
+
+def _moved_on(what: str) -> Refused:
+    return Refused(
+        f"a conversation {what}",
+        hint="nothing was changed; run the command again to see the new plan",
+    )
 
 
 def named(env: Env, summary: Summary, beside: int = 0) -> str:
@@ -224,8 +243,23 @@ def _nothing(edit: Edit, chosen: Chosen) -> str:
     return f"nothing to do: {f'all that match stay: {stay}' if stay else 'nothing matches'}"
 
 
-def _results(env: Env, edit: Edit, summaries: Sequence[Summary]) -> tuple[str, ...]:
+def _done(
+    env: Env,
+    edit: Edit,
+    planned: Sequence[Summary],
+    changed: Sequence[Conversation],
+    kept: Mapping[str, int],
+) -> Done:
+    """Say what was done, and what of the plan was left out because it went on."""
+    there = {i for c in changed for i in c.session_ids}
+    summaries = [summary for summary in planned if summary.id in there]
+    left = len(planned) - len(summaries)
+    if left:
+        kept = {**kept, "changed meanwhile": left}
+        env.note(f"kept: {left:,} changed meanwhile")
+    data: dict[str, object] = {"changed": [c.id for c in changed], "kept": dict(kept)}
     if len(summaries) > _LINES:
-        return (f"{edit.past} {plural(len(summaries), 'conversation')}",)
+        return Done((f"{edit.past} {plural(len(summaries), 'conversation')}",), data)
     beside = len(edit.past) + 1
-    return tuple(f"{edit.past} {named(env, summary, beside)}" for summary in summaries)
+    lines = (f"{edit.past} {named(env, summary, beside)}" for summary in summaries)
+    return Done(tuple(lines), data)

@@ -241,7 +241,7 @@ def _named(
         chosen = by_refs(place, refs)
         return check(place, chosen.conversations) if check else chosen
 
-    return Choice(choose, check)
+    return Choice(choose, check, is_named=True)
 
 
 def _choice(

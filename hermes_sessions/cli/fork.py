@@ -26,7 +26,7 @@ from hermes_sessions.titles import clean_title, tidy
 
 if TYPE_CHECKING:
     from hermes_sessions.context import Env
-    from hermes_sessions.models import Summary
+    from hermes_sessions.models import Conversation, Summary
     from hermes_sessions.references import Place
     from hermes_sessions.store.fork import Copies
 
@@ -117,27 +117,17 @@ def run(env: Env, request: Request, consent: Consent) -> int:
         needs_columns(place.store, "model_config")
         if tokenizer_library(place.home.path, env.environ) is None:
             check_tokenizer(place.store)
-        plan = _plan(place, request)
-    new, copies = plan.new, plan.copies
-    remarks = _remarks(request, plan)
+        found = resolve(place, request.ref, changes=True)
+        note_move(env, found)
+        plan = _plan(place, request, found.conversation)
     proposal = Proposal(
         Sheet(
-            f"Fork into “{new.title}”",
-            (("copy", _amount(copies)), ("id", new.id)),
+            f"Fork into “{plan.new.title}”",
+            (("copy", _amount(plan.copies)), ("id", plan.new.id)),
             (item(env, plan.source),),
-            remarks,
+            _remarks(request, plan),
         ),
-        {
-            "command": "fork",
-            "dry_run": consent.dry_run,
-            "id": new.id,
-            "title": new.title,
-            "source_id": plan.source.id,
-            "copied": copies.number,
-            "total": copies.total,
-            "cut_at": copies.cut,
-            "source_ended": plan.ends_source,
-        },
+        {"command": "fork", "dry_run": consent.dry_run, **_data(plan)},
         FIELDS,
         f"Fork {named(env, plan.source)}?",
     )
@@ -146,27 +136,28 @@ def run(env: Env, request: Request, consent: Consent) -> int:
         with writing(env, place.home, consent.timeout) as writer:
             check_tokenizer(writer.store)
             with writer.transaction():
-                _check_again(place._replace(store=writer.store), request, plan)
-                write_branch(writer, new, plan.source.id, copies, ends_source=plan.ends_source)
-        env.note(f"forked {named(env, plan.source)} into “{new.title}”: {_amount(copies)}")
-        for remark in remarks if consent.yes else ():  # whoever was asked has read them
+                now = _plan_again(place._replace(store=writer.store), request, plan, consent)
+                write_branch(
+                    writer, now.new, now.source.id, now.copies, ends_source=now.ends_source
+                )
+        amount = _amount(now.copies)
+        env.note(f"forked {named(env, now.source)} into “{now.new.title}”: {amount}")
+        for remark in _remarks(request, now) if consent.yes else ():  # who was asked has read them
             env.note(remark)
-        return Done((one_line(new.id),), {})
+        return Done((one_line(now.new.id),), _data(now))
 
     return carry_out(env, consent, proposal, do)
 
 
-def _plan(place: Place, request: Request) -> Plan:
+def _plan(place: Place, request: Request, conversation: Conversation) -> Plan:
     env = place.env
-    found = resolve(place, request.ref, changes=True)
-    note_move(env, found)
-    (source,) = summarise(place.store, place.home.path, [found.conversation], env.now, sized=False)
+    (source,) = summarise(place.store, place.home.path, [conversation], env.now, sized=False)
     if request.at is not None and not 1 <= request.at <= _MOST:
         raise UsageProblem(
             f"--at: #{request.at} is no number of a message",
             hint="show --transcript and search print them",
         )
-    copies = plan_copies(place.store, found.conversation, at=request.at, full=request.full)
+    copies = plan_copies(place.store, conversation, at=request.at, full=request.full)
     title = _title(place, request, source)
     new_id = mint_id(env.now) if request.id is None else check_id(place.store, request.id)
     where = next((row for row in reversed(source.sessions) if row.workspace), source.tip)
@@ -200,27 +191,38 @@ def _title(place: Place, request: Request, source: Summary) -> str:
     return title
 
 
-def _check_again(place: Place, request: Request, plan: Plan) -> None:
-    """Check inside the transaction that the plan still holds.
+def _plan_again(place: Place, request: Request, plan: Plan, consent: Consent) -> Plan:
+    """Plan anew inside the transaction; what was shown must still hold.
 
     Raises:
         UsageProblem: the title or the id was taken in the meantime.
-        Refused: the source changed, or somebody has it open who had not.
+        Refused: the source is gone; or it changed, or somebody has it open who had not, since the
+            plan was shown.
     """
-    taken = owners(place.store, plan.new.title)
-    if taken:
-        raise title_is_taken(place, plan.new.title, taken[0])
-    check_id(place.store, plan.new.id)
     found = conversations_of(place.store, [plan.source.id])
+    if found and consent.yes:
+        return _plan(place, request, found[0])
     if [c.id for c in found] == [plan.source.id]:
-        (source,) = summarise(place.store, place.home.path, found, place.env.now, sized=False)
-        copies = plan_copies(place.store, found[0], at=request.at, full=request.full)
-        if copies == plan.copies and (not plan.ends_source or _ends(source, request)):
-            return
+        wanted = request._replace(title=plan.new.title, id=plan.new.id)
+        now = _plan(place, wanted, found[0])
+        if now.copies == plan.copies and (now.ends_source or not plan.ends_source):
+            return plan
     raise Refused(
-        f"{one_line(plan.source.id)} changed since the plan was shown",
+        f"{one_line(plan.source.id)} changed or was deleted since it was looked at",
         hint="nothing was changed; run the command again",
     )
+
+
+def _data(plan: Plan) -> dict[str, object]:
+    return {
+        "id": plan.new.id,
+        "title": plan.new.title,
+        "source_id": plan.source.id,
+        "copied": plan.copies.number,
+        "total": plan.copies.total,
+        "cut_at": plan.copies.cut,
+        "source_ended": plan.ends_source,
+    }
 
 
 def _amount(copies: Copies) -> str:

@@ -14,6 +14,7 @@ from hermes_sessions.cli.deleting import (
     plan_facts,
     plan_items,
     remarks,
+    stays,
     weigh,
 )
 from hermes_sessions.cli.editing import kept_in_words
@@ -141,6 +142,7 @@ def run(env: Env, request: Request, means: Means, consent: Consent) -> int:
         named = newest if consent.dry_run else [] if consent.yes else newest[:_NAMED]
         summaries = summarise(place.store, place.home.path, named, env.now, sized=False)
         names = {summary.id: summary.name for summary in summaries}
+        others = stays(place.store, doomed)
     words = _in_words(request)
     number = len(doomed.units)
     is_most = number * 2 > pruning.total and not request.orphans
@@ -150,7 +152,7 @@ def run(env: Env, request: Request, means: Means, consent: Consent) -> int:
             f"Prune {words}",
             tuple(plan_facts(env, doomed, pruning.kept)),
             plan_items(env, doomed, names),
-            remarks(means),
+            (*others, *remarks(means)),
         ),
         {
             "command": "prune",

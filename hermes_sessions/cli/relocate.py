@@ -100,8 +100,12 @@ def run(env: Env, old: str, new: str, consent: Consent) -> int:
 
     def do() -> Done:
         with writing(env, place.home, consent.timeout) as writer, writer.transaction():
-            apply_cells(writer, cells, relocation_cells(writer.store, old, new))
-        return Done((f"relocated {number} to {one_line(new)}",), {})
+            now = relocation_cells(writer.store, old, new)
+            apply_cells(writer, consent.binding(cells, now), now)
+            moved = conversations_of(writer.store, sorted({cell.session_id for cell in now}))
+        data = {"changed": [c.id for c in newest_first(moved)], "directories": len(now)}
+        line = f"relocated {plural(len(moved), 'conversation')} to {one_line(new)}"
+        return Done((line,), dict[str, object](data))
 
     return carry_out(env, consent, proposal, do)
 

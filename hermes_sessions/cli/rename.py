@@ -88,16 +88,16 @@ def run(env: Env, ref: str, title: str, consent: Consent) -> int:
     def do() -> Done:
         with writing(env, place.home, consent.timeout) as writer, writer.transaction():
             again = conversations_of(writer.store, [summary.id])
-            if [c.id for c in again] != [summary.id]:
+            if not again or consent.binding(summary.id, again[0].id) != again[0].id:
                 raise Refused(
-                    f"{one_line(summary.id)} went on or was deleted since the plan was shown",
+                    f"{one_line(summary.id)} went on or was deleted since it was looked at",
                     hint="nothing was changed; run the command again",
                 )
             now = _name(place._replace(store=writer.store), again[0], title)
-            apply_cells(writer, naming.cells, now.cells)
-        start = f"renamed {one_line(summary.id)}: "
+            apply_cells(writer, consent.binding(naming.cells, now.cells), now.cells)
+        start = f"renamed {one_line(again[0].id)}: "
         shown = fitting(env, title, len(start) + 2) or title
-        return Done((f"{start}“{shown}”",), {})
+        return Done((f"{start}“{shown}”",), {"id": again[0].id, "freed": list(now.freed)})
 
     return carry_out(env, consent, proposal, do)
 

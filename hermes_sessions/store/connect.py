@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
 from hermes_sessions.content import RawText
 from hermes_sessions.errors import StoreBusy, StoreDamaged, StoreMissing, UserError
+from hermes_sessions.store.complaints import COPY_FIRST, explain
 from hermes_sessions.store.schema import NEEDED, read_capabilities
 
 if TYPE_CHECKING:
@@ -41,7 +42,6 @@ READ_TIMEOUT = 5.0
 NOTHING: Mapping[str, object] = {}
 _MAGIC = b"SQLite format 3\x00"
 _NEEDS_ROLLBACK = {"SQLITE_READONLY_ROLLBACK", "SQLITE_READONLY_RECOVERY", "SQLITE_READONLY"}
-_COPY_FIRST = "work on a copy: cp -p it (with its -wal, if any) before you try anything on it"
 
 
 class FileFacts(NamedTuple):
@@ -286,7 +286,7 @@ def file_facts(path: Path) -> FileFacts:
         )
     if not header.startswith(_MAGIC):
         what = "its header is all zeros" if not header.strip(b"\0") else "it is not a database"
-        raise StoreDamaged(f"{path} is damaged: {what}", hint=_COPY_FIRST)
+        raise StoreDamaged(f"{path} is damaged: {what}", hint=COPY_FIRST)
     return FileFacts(
         size=stat.st_size,
         mtime_ns=stat.st_mtime_ns,
@@ -304,35 +304,6 @@ def file_facts_changed(path: Path, facts: FileFacts) -> bool:
         return True
     wal_size = _size(path.with_name(path.name + "-wal"))
     return (stat.st_size, stat.st_mtime_ns, wal_size) != (facts.size, facts.mtime_ns, 0)
-
-
-def explain(error: sqlite3.Error, path: Path) -> UserError:
-    """Say in the user's words what SQLite complains about: cause and next step (R108)."""
-    text = str(error)
-    lowered = text.lower()
-    if "malformed" in lowered or "not a database" in lowered or "vtable constructor" in lowered:
-        return StoreDamaged(f"{path} is damaged: {text}", hint=_COPY_FIRST)
-    if "locked" in lowered or "busy" in lowered:
-        return StoreBusy(
-            f"{path} is busy: another process is writing and did not finish",
-            hint="try again; hermes-sessions where shows which store this is",
-        )
-    if "locking protocol" in lowered:
-        return UserError(
-            f"{path}: SQLite cannot lock this file; its file system does not support it",
-            hint="stores do not work on NFS, SMB or WSL1 mounts: move the home to a local disk",
-        )
-    if "disk i/o" in lowered or "is full" in lowered:
-        return UserError(
-            f"{path}: the disk or network mount returned an error ({text})",
-            hint="check the mount and its free space, then try again",
-        )
-    if "unable to open" in lowered or "readonly" in lowered:
-        return UserError(
-            f"{path}: SQLite cannot open it here ({text})",
-            hint="check the permissions of the file and of its directory",
-        )
-    return UserError(f"{path}: {text}")
 
 
 def _connect_in_place(path: Path, facts: FileFacts) -> tuple[sqlite3.Connection, FileFacts | None]:

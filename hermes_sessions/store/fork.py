@@ -6,12 +6,10 @@ The mark ``_branched_from`` in ``model_config`` makes it one, whatever happens t
 from __future__ import annotations
 
 import json
-import sqlite3
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from hermes_sessions.content import as_typed, plain_text, tool_calls
-from hermes_sessions.errors import StoreDamaged, UsageProblem, UserError
-from hermes_sessions.store.connect import explain
+from hermes_sessions.errors import UsageProblem, UserError
 from hermes_sessions.store.creation import NewSession, insert_session
 from hermes_sessions.store.messages import load_live, load_transcript
 from hermes_sessions.text import one_line
@@ -210,11 +208,7 @@ def branch_config(store: Store, source_id: str) -> str:
 def write_branch(
     writer: Writer, new: NewSession, source_id: str, copies: Copies, *, ends_source: bool
 ) -> None:
-    """Write a branch, in a transaction.
-
-    Raises:
-        StoreDamaged: the search index is, and with it no message can be written.
-    """
+    """Write a branch, in a transaction."""
     insert_session(writer, new)
     columns = writer.store.capabilities.sessions
     for name in ("system_prompt", "system_prompt_hash"):
@@ -243,25 +237,17 @@ def _copy(writer: Writer, branch_id: str, copies: Copies) -> None:
         [":branch", *(is_archived if f == "compacted" else f"NOT {is_archived}" for f in flags)]
         + [f"m.{name}" for name in kept]
     )
-    try:
-        writer.run(
-            f"""
-            INSERT INTO messages ({names})
-            SELECT {cells} FROM json_each(:ids) AS j CROSS JOIN messages AS m ON m.id = j.value
-            ORDER BY j.key""",
-            {
-                "branch": branch_id,
-                "ids": json.dumps([*copies.archived, *copies.live]),
-                "archived": len(copies.archived),
-            },
-        )
-    except sqlite3.DatabaseError as error:
-        if not isinstance(explain(error, writer.store.path), StoreDamaged):
-            raise
-        raise StoreDamaged(  # what is copied was read a moment ago
-            f"{writer.store.path}: its search index is damaged, so no message can be written",
-            hint="hermes-sessions optimize rebuilds it; nothing was changed",
-        ) from error
+    writer.run(
+        f"""
+        INSERT INTO messages ({names})
+        SELECT {cells} FROM json_each(:ids) AS j CROSS JOIN messages AS m ON m.id = j.value
+        ORDER BY j.key""",
+        {
+            "branch": branch_id,
+            "ids": json.dumps([*copies.archived, *copies.live]),
+            "archived": len(copies.archived),
+        },
+    )
     _count(writer, branch_id)
 
 

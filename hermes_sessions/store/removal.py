@@ -40,7 +40,7 @@ _BATCH: Final = 8_000
 _NEVER: Final = -1
 """No data version is this one."""
 
-CHANGED: Final = "it changed since the plan was shown"
+CHANGED: Final = "it changed since it was looked at"
 
 
 class Removed(NamedTuple):

@@ -113,16 +113,17 @@ def _restore_one(restorer: _Restorer, trashed: Trashed, coming: set[str]) -> Res
         try:
             restorer.restore(trashed, coming, renumber=renumber)
         except (_NumbersTaken, sqlite3.IntegrityError, UserError) as error:
-            if isinstance(error, (StoreBusy, StoreDamaged)):
+            # After some errors SQLite has ended the transaction, and others in it are gone, too.
+            if isinstance(error, (StoreBusy, StoreDamaged)) or not writer.in_transaction:
                 raise
             writer.run("ROLLBACK TO conversation")
+            writer.run("RELEASE conversation")
             restorer.links.clear()
             if not isinstance(error, _NumbersTaken):
                 return Restored(trashed, str(error))
         else:
-            break
-        finally:
             writer.run("RELEASE conversation")
+            break
     return Restored(trashed, None, tuple(restorer.remarks))
 
 
@@ -255,8 +256,7 @@ class _Restorer:
                 raise _NumbersTaken
         else:
             self._give_numbers(rows, key, self._numbers)
-        for row in rows.rows:
-            self._rows.insert(rows, row)
+        self._rows.insert_all(rows)
         self._set_back(rows, key)
 
     def _give_numbers(self, rows: Rows, key: int, numbers: dict[object, int]) -> None:

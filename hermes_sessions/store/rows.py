@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from hermes_sessions.content import RawText
 from hermes_sessions.store.dependents import quoted, table_columns
@@ -12,6 +12,10 @@ if TYPE_CHECKING:
 
     from hermes_sessions.store.writing import Writer
     from hermes_sessions.trash import Rows
+
+
+_CELLS: Final = 600
+"""Cells that one statement writes; with more, SQLite takes too long to find them by their names."""
 
 
 class _Shape(NamedTuple):
@@ -47,6 +51,27 @@ class RowWriter:
         )
         return number > 0
 
+    def insert_all(self, rows: Rows) -> None:
+        """Insert all rows of some, many with one statement.
+
+        Each statement inside a transaction has SQLite keep what it would need to undo just that,
+        and FTS5 write down what it still had in memory; for a row that is more than its own work.
+        """
+        shape = self._shape(rows)
+        at_once = max(1, _CELLS // len(shape.names))
+        for start in range(0, len(rows.rows), at_once):
+            values: dict[str, object] = {}
+            marks = []
+            for number, row in enumerate(rows.rows[start : start + at_once]):
+                of_row, bound = _marks_and_values(shape, row, f"r{number}")
+                marks.append(f"({', '.join(of_row)})")
+                values |= bound
+            self._writer.run(
+                f"INSERT INTO {quoted(rows.table)} ({', '.join(shape.names)})"
+                f" VALUES {', '.join(marks)}",
+                values,
+            )
+
     def count_equal(self, rows: Rows, row: Sequence[object]) -> int:
         """Count the rows of the store that are like one of some."""
         shape = self._shape(rows)
@@ -75,10 +100,10 @@ class RowWriter:
 
 
 def _marks_and_values(
-    shape: _Shape, row: Sequence[object]
+    shape: _Shape, row: Sequence[object], prefix: str = ""
 ) -> tuple[list[str], Mapping[str, object]]:
     """Return how the cells of a row are written in SQL, and what is bound to that."""
-    cells = [(f"c{i}", row[i]) for i in shape.positions]
+    cells = [(f"{prefix}c{i}", row[i]) for i in shape.positions]
     marks = [_mark(name, cell) for name, cell in cells]
     return marks, {name: _bound(cell) for name, cell in cells}
 

@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, Self
 
 from hermes_sessions.errors import StoreBusy, StoreDamaged, UserError
-from hermes_sessions.store.connect import NOTHING, READ_TIMEOUT, Store, explain, file_facts
+from hermes_sessions.store.complaints import explain
+from hermes_sessions.store.connect import NOTHING, READ_TIMEOUT, Store, file_facts
 from hermes_sessions.store.tokenizer import load_tokenizer
 
 if TYPE_CHECKING:
@@ -80,6 +81,11 @@ class Writer:
             if isinstance(error, sqlite3.Error):
                 raise explain(error, self._path) from error
             raise
+
+    @property
+    def in_transaction(self) -> bool:
+        """A transaction is open; SQLite itself ends it when a disk is full or fails."""
+        return self._connection.in_transaction
 
     def run(self, sql: str, parameters: Mapping[str, object] = NOTHING) -> int:
         """Run a statement and return how many rows it changed."""

@@ -12,6 +12,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from hermes_sessions.own_files import state_directory
+from hermes_sessions.side_files import WAL, side_file, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,10 +49,9 @@ def is_unchanged(store: Path, run: Run) -> bool:
     """Tell whether nobody has written to a store since."""
     try:
         stat = store.stat()
-        wal = store.with_name(f"{store.name}-wal")
-        has_wal = wal.exists() and wal.stat().st_size > 0
     except OSError:
         return False
+    has_wal = size_of(side_file(store, WAL)) > 0
     return not has_wal and (stat.st_size, stat.st_mtime_ns) == (run.size, run.mtime_ns)
 
 

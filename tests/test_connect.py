@@ -50,10 +50,29 @@ def test_a_read_only_directory(tmp_path: Path) -> None:
         home.chmod(0o700)
 
 
+def linked(home: Path) -> Path:
+    """Make a home whose store is a link to that of another; what is beside it stays there."""
+    other = home.with_name("linked")
+    other.mkdir()
+    (other / "state.db").symlink_to(home / "state.db")
+    return other / "state.db"
+
+
+@pytest.mark.parametrize("name", ["wal-header", "hot-wal/state"])
+def test_R103_a_linked_store_is_read_with_its_log(tmp_path: Path, name: str) -> None:
+    home = place_store(name, tmp_path / "home")
+    before = fingerprint(home)
+    with open_store(home / "state.db") as store, open_store(linked(home)) as again:
+        everything = "SELECT * FROM sessions ORDER BY id"
+        assert store.rows(everything) == again.rows(everything)
+    assert fingerprint(home) == before
+
+
+@pytest.mark.parametrize("is_linked", [False, True], ids=["", "linked"])
 @pytest.mark.parametrize("journal", ["wal", "delete"])
-def test_R103_a_store_that_somebody_writes(tmp_path: Path, journal: str) -> None:
+def test_R103_a_store_that_somebody_writes(tmp_path: Path, journal: str, is_linked: bool) -> None:
     home = place_store("0.22.2", tmp_path / "home")
-    path = home / "state.db"
+    path = linked(home) if is_linked else home / "state.db"
     writer = sqlite3.connect(path, isolation_level=None)
     try:
         writer.execute(f"PRAGMA journal_mode = {journal}")
@@ -80,7 +99,10 @@ def sqlite_integrity(path: Path) -> object:
         connection.close()
 
 
-def test_a_crash_in_rollback_mode_is_read_from_a_private_copy(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_linked", [False, True], ids=["", "linked"])
+def test_a_crash_in_rollback_mode_is_read_from_a_private_copy(
+    tmp_path: Path, is_linked: bool
+) -> None:
     """A hot journal must be rolled back before reading; not in the home, though."""
     home = place_store("0.22.2", tmp_path / "home")
     path = home / "state.db"
@@ -93,7 +115,7 @@ def test_a_crash_in_rollback_mode_is_read_from_a_private_copy(tmp_path: Path) ->
     subprocess.run([sys.executable, "-c", script, path], check=False)
     assert (home / "state.db-journal").stat().st_size > 0, "the crash left a journal"
     before = fingerprint(home)
-    with open_store(path) as store:
+    with open_store(linked(home) if is_linked else path) as store:
         titles = [row[0] for row in store.rows("SELECT title FROM sessions WHERE title NOT NULL")]
     assert "build log" in titles, "the interrupted change must not show"
     assert fingerprint(home) == before

@@ -20,9 +20,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hermes_sessions.cli.optimize import FIELDS
+from hermes_sessions.store.compacting import empty_wal, sizes_of, vacuum
 from hermes_sessions.store.connect import open_store
 from hermes_sessions.store.fts import State
 from hermes_sessions.store.shapes import read_shapes
+from hermes_sessions.store.writing import open_writer
 from indexes import (
     DAMAGE,
     NAMES,
@@ -610,6 +612,23 @@ def test_R105_the_log_is_empty_afterwards(
     assert store_of(cli).read_bytes()[18:20] == b"\x02\x02"
     reclaimed = outcome["size_before"] + outcome["wal_before"] - outcome["size_after"]
     assert outcome["reclaimed"] == reclaimed
+
+
+def test_R105_no_log_is_missed_where_there_is_none(make_writable_cli: MakeCli) -> None:
+    """Another process that is writing keeps a rollback journal, and no log."""
+    cli = make_writable_cli()
+    other = sqlite3.connect(store_of(cli), isolation_level=None)
+    with open_writer(store_of(cli), 1.0) as writer, closing(other):
+        vacuum(writer)
+        other.execute("BEGIN EXCLUSIVE")
+        assert empty_wal(writer)
+
+
+def test_R105_sizes_of_a_linked_store(make_writable_cli: MakeCli, tmp_path: Path) -> None:
+    cli = make_writable_cli("hot-wal/state")
+    (tmp_path / "link.db").symlink_to(store_of(cli))
+    assert sizes_of(tmp_path / "link.db") == sizes_of(store_of(cli))
+    assert sizes_of(tmp_path / "link.db").wal > 100_000
 
 
 def test_R105_a_store_that_grew_says_so(make_writable_cli: MakeCli) -> None:

@@ -23,6 +23,7 @@ from hermes_sessions.last_run import note_run
 from hermes_sessions.plans import Done
 from hermes_sessions.render.progress import Progress
 from hermes_sessions.render.timed import timed
+from hermes_sessions.side_files import JOURNAL, WAL, side_file
 from hermes_sessions.store.compacting import (
     copy_into,
     empty_wal,
@@ -315,8 +316,8 @@ def _check_target(work: Work, target: Path) -> None:
         raise UsageProblem(f"{target} {what}", hint="--into names the file to be made")
     if target.exists() and not work.force:
         raise UsageProblem(f"{target} exists", hint="--force overwrites it")
-    for end in ("-wal", "-journal"):
-        beside = target.with_name(target.name + end)
+    for end in (WAL, JOURNAL):
+        beside = side_file(target, end)
         if beside.exists():  # SQLite would take it for a part of the new file
             raise Refused(f"{beside} is there: {target} is in use", hint="choose another name")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from hermes_sessions.errors import StoreBusy, UserError
+from hermes_sessions.side_files import WAL, side_file, size_of
 from hermes_sessions.store.fts import TRIGRAMS, WORDS
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def _pages_of(store: Store, index: str) -> int:
 
 def sizes_of(path: Path) -> Sizes:
     """Return the sizes of the files of a store; nothing is opened."""
-    return Sizes(_size(path), _size(path.with_name(f"{path.name}-wal")))
+    return Sizes(size_of(path), size_of(side_file(path, WAL)))
 
 
 def last_vacuum(store: Store) -> float | None:
@@ -108,6 +109,8 @@ def empty_wal(writer: Writer) -> bool:
 
     It is not while another process reads. Without such a log there is nothing to do.
     """
+    if not size_of(side_file(writer.store.path, WAL)):
+        return True
     try:
         row = writer.store.row("PRAGMA wal_checkpoint(TRUNCATE)")
     except StoreBusy:
@@ -129,10 +132,3 @@ def copy_into(store: Store, target: Path) -> None:
                 raise
             target.unlink()  # somebody wrote meanwhile, and it was tried again
             store.rows("VACUUM INTO :target", {"target": str(target)})
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
 from hermes_sessions.content import RawText
 from hermes_sessions.errors import StoreBusy, StoreDamaged, StoreMissing, UserError
+from hermes_sessions.side_files import JOURNAL, SHM, WAL, side_file, size_of
 from hermes_sessions.store.complaints import COPY_FIRST, explain
 from hermes_sessions.store.schema import NEEDED, read_capabilities
 
@@ -291,8 +292,8 @@ def file_facts(path: Path) -> FileFacts:
         size=stat.st_size,
         mtime_ns=stat.st_mtime_ns,
         wal_header=header[18] == 2 or header[19] == 2,  # noqa: PLR2004 - format of the header
-        wal_size=_size(path.with_name(path.name + "-wal")),
-        has_shm=path.with_name(path.name + "-shm").exists(),
+        wal_size=size_of(side_file(path, WAL)),
+        has_shm=side_file(path, SHM).exists(),
     )
 
 
@@ -302,7 +303,7 @@ def file_facts_changed(path: Path, facts: FileFacts) -> bool:
         stat = path.stat()
     except OSError:
         return True
-    wal_size = _size(path.with_name(path.name + "-wal"))
+    wal_size = size_of(side_file(path, WAL))
     return (stat.st_size, stat.st_mtime_ns, wal_size) != (facts.size, facts.mtime_ns, 0)
 
 
@@ -350,8 +351,8 @@ def _open_private_copy(path: Path) -> Store:
         shutil.rmtree(directory, ignore_errors=True)
 
     try:
-        for end in ("", "-wal", "-journal"):
-            original = path.with_name(path.name + end)
+        for end in ("", WAL, JOURNAL):
+            original = side_file(path, end)
             if original.exists():
                 shutil.copyfile(original, directory / f"state.db{end}")
         connection = _connect(path, directory / "state.db", "mode=rw")
@@ -380,10 +381,3 @@ def _raw_text(data: bytes) -> str | RawText:
 
 def _as_text(value: object) -> object:
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0

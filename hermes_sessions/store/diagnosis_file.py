@@ -9,6 +9,7 @@ import stat
 import time
 from typing import TYPE_CHECKING, Final
 
+from hermes_sessions.side_files import JOURNAL, side_file
 from hermes_sessions.store.diagnosis_findings import OPTIMIZE, Checked, Finding, Severity, some
 from hermes_sessions.store.filesystem import unsafe_because
 from hermes_sessions.store.holders import could_open
@@ -175,7 +176,7 @@ def check_length(path: Path, expected: int) -> Checked:
 def check_logs(path: Path, facts: FileFacts, *, is_held: bool) -> Checked:
     """Look at the logs beside a store: what a crash has left, and what has grown too big."""
     findings = []
-    journal = path.with_name(f"{path.name}-journal")
+    journal = side_file(path, JOURNAL)
     if facts.is_crash_leftover and not is_held:
         message = f"a crash left changes in {path.name}-wal ({size(facts.wal_size)})"
         details = ("a backup needs both files; here they were read together, from a copy",)

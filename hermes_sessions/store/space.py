@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from hermes_sessions.errors import StoreDamaged
+from hermes_sessions.side_files import WAL, side_file, size_of
 from hermes_sessions.store.dependents import quoted
 from hermes_sessions.store.passes import Pass
 
@@ -116,7 +117,7 @@ def load_space(store: Store, report: Callable[[float], object], *, exact: bool) 
     return Space(
         size,
         free,
-        _wal_size(store),
+        size_of(side_file(store.path, WAL)),
         tuple(part for part in parts if part.size),
         exact,
         by_source,
@@ -194,13 +195,6 @@ def _text_by_source(store: Store, reading: Pass) -> tuple[SourceText, ...]:
         sizes[key] = sizes.get(key, 0) + int(str(size or 0))
     found = [SourceText(source, size) for source, size in sizes.items()]
     return tuple(sorted(found, key=lambda each: (-each.size, each.source or "")))
-
-
-def _wal_size(store: Store) -> int:
-    try:
-        return store.path.with_name(f"{store.path.name}-wal").stat().st_size
-    except OSError:
-        return 0
 
 
 def _number(store: Store, sql: str) -> int:

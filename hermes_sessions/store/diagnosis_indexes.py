@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from hermes_sessions.errors import UserError
 from hermes_sessions.store.diagnosis_findings import OPTIMIZE, Checked, Finding, Severity
-from hermes_sessions.store.fts import TRIGRAMS, WORDS, Indexes, State
+from hermes_sessions.store.fts import TRIGRAMS, WORDS, Indexes, State, marks_of
 from hermes_sessions.store.tokenizer import INDEX as CJK
 from hermes_sessions.store.tokenizer import check_tokenizer, tokenizer_library
 from hermes_sessions.text import plural
@@ -96,9 +96,7 @@ def _finding(store: Store, index: Index, name: str, form: int) -> Finding:
 
 
 def _is_half_built(store: Store) -> bool:
-    return "state_meta" in store.capabilities.tables and bool(
-        store.value("SELECT 1 FROM state_meta WHERE key LIKE 'fts_rebuild_%' LIMIT 1")
-    )
+    return any(key.startswith("fts_rebuild_") for key in marks_of(store))
 
 
 def _check_cjk(subject: Subject) -> list[Finding]:
@@ -125,8 +123,7 @@ def _cjk_state(store: Store) -> str:
     )
     if not triggers:
         return str(State.STALE)
-    marks = store.rows("SELECT key FROM state_meta WHERE key LIKE 'fts_cjk_%'")
-    keys = {str(row[0]) for row in marks}
+    keys = [key for key in marks_of(store) if key.startswith("fts_cjk_")]
     if "fts_cjk_stale" in keys:
         return str(State.STALE)
     return str(State.INCOMPLETE if keys else State.OK)

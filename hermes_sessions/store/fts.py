@@ -24,6 +24,13 @@ if TYPE_CHECKING:
 
 WORDS: Final = "messages_fts"
 TRIGRAMS: Final = "messages_fts_trigram"
+
+HIGH_WATER: Final = "fts_rebuild_high_water"
+PROGRESS: Final = "fts_rebuild_progress"
+STALE: Final = "fts_stale"
+"""Keys of ``state_meta`` (store facts §8). A row of a half-built index is in it if its id is at
+most PROGRESS, or above HIGH_WATER; triggers and search of 0.20.0 and newer go by that."""
+
 _PLACES: Final = 8
 """Places, spread over the store, where an index must find the words of rows."""
 
@@ -82,6 +89,14 @@ class Sample(NamedTuple):
     is_automation: bool
 
 
+def marks_of(store: Store) -> dict[str, str]:
+    """Return what ``state_meta`` says of the indexes."""
+    if "state_meta" not in store.capabilities.tables:
+        return {}
+    rows = store.rows("SELECT key, value FROM state_meta WHERE key LIKE 'fts%'")
+    return {str(key): str(value) for key, value in rows}
+
+
 class Indexes:
     """The indexes of a store; each is looked at when it is asked for, which is cheap if it is fine.
 
@@ -130,10 +145,7 @@ class Indexes:
 
     @cached_property
     def _marks(self) -> dict[str, str]:
-        if "state_meta" not in self._store.capabilities.tables:
-            return {}
-        rows = self._store.rows("SELECT key, value FROM state_meta WHERE key LIKE 'fts%'")
-        return {str(key): str(value) for key, value in rows}
+        return marks_of(self._store)
 
     @cached_property
     def _samples(self) -> list[Sample]:
@@ -149,9 +161,9 @@ class Indexes:
         if name not in self._ddl:
             return Index(name, State.MISSING)
         index = _layout(name, self._ddl)
-        if self._marks.get("fts_stale", "0") not in {"0", ""} or f"{name}_insert" not in self._ddl:
+        if self._marks.get(STALE, "0") not in {"0", ""} or f"{name}_insert" not in self._ddl:
             return index._replace(state=State.STALE)
-        is_rebuilt = {"fts_rebuild_high_water", "fts_rebuild_progress"} & self._marks.keys()
+        is_rebuilt = {HIGH_WATER, PROGRESS} & self._marks.keys()
         try:
             missing = _count_missing(self._store, index)
             if missing or is_rebuilt:

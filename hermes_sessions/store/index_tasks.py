@@ -12,15 +12,17 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from hermes_sessions.errors import StoreDamaged, UserError
-from hermes_sessions.store.fts import TRIGRAMS, WORDS, Indexes, State
-from hermes_sessions.store.shapes import (
+from hermes_sessions.store.fts import (
     HIGH_WATER,
     PROGRESS,
     STALE,
-    just_made,
+    TRIGRAMS,
+    WORDS,
+    Indexes,
+    State,
     marks_of,
-    read_shapes,
 )
+from hermes_sessions.store.shapes import just_made, read_shapes
 from hermes_sessions.store.tokenizer import INDEX as CJK
 from hermes_sessions.text import plural
 

@@ -18,18 +18,14 @@ import time
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Final
 
-from hermes_sessions.store.fts import WORDS
+from hermes_sessions.store.fts import HIGH_WATER, PROGRESS, STALE, WORDS, marks_of
 from hermes_sessions.store.index_tasks import Action
 from hermes_sessions.store.shapes import (
     DEFERRAL,
-    HIGH_WATER,
     PARTS,
-    PROGRESS,
-    STALE,
     TRASH,
     WHOLE_TOOL_ROWS,
     just_made,
-    marks_of,
 )
 
 if TYPE_CHECKING:

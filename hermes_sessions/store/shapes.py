@@ -12,7 +12,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from hermes_sessions.store.fts import TRIGRAMS, WORDS
+from hermes_sessions.store.fts import HIGH_WATER, TRIGRAMS, WORDS, marks_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,13 +21,9 @@ if TYPE_CHECKING:
 
     from hermes_sessions.store.connect import Store
 
-HIGH_WATER: Final = "fts_rebuild_high_water"
-PROGRESS: Final = "fts_rebuild_progress"
-STALE: Final = "fts_stale"
 DEFERRAL: Final = "fts_rebuild_deferral"
 WHOLE_TOOL_ROWS: Final = "fts_tool_full_content_high_water"
-"""Keys of ``state_meta`` (store facts §8). A row of a half-built index is in it if its id is at
-most PROGRESS, or above HIGH_WATER; triggers and search of 0.20.0 and newer go by that."""
+"""Keys of ``state_meta`` (store facts §8), which only a rebuild and its triggers go by."""
 
 TRASH: Final = "fts_v22_trash_"
 """How the tables of an index begin that Hermes has replaced and not yet deleted."""
@@ -191,11 +187,3 @@ def just_made(shape: Shape) -> dict[str, list[tuple[object, ...]]] | None:
         except sqlite3.Error:
             return None
         return {part: connection.execute(f"SELECT * FROM new_{part}").fetchall() for part in parts}
-
-
-def marks_of(store: Store) -> dict[str, str]:
-    """Return what ``state_meta`` says of the indexes."""
-    if "state_meta" not in store.capabilities.tables:
-        return {}
-    rows = store.rows("SELECT key, value FROM state_meta WHERE key LIKE 'fts%'")
-    return {str(key): str(value) for key, value in rows}

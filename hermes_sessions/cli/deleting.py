@@ -15,8 +15,9 @@ from hermes_sessions.render.progress import Progress
 from hermes_sessions.session_files import copy_files, files_of, remove_files
 from hermes_sessions.store.fingerprints import fingerprints
 from hermes_sessions.store.lineage import detached
+from hermes_sessions.store.pages import read_pages
 from hermes_sessions.store.pruning import check_undamaged, titles_of
-from hermes_sessions.store.removal import Remover, count_messages_of, free_bytes
+from hermes_sessions.store.removal import Remover, count_messages_of
 from hermes_sessions.store.saving import Labels
 from hermes_sessions.store.tokenizer import check_tokenizer
 from hermes_sessions.text import one_line, plural, size
@@ -214,7 +215,7 @@ def delete(
 def _note_space(env: Env, home: Home) -> None:
     """Say that the file has not become smaller, and what makes it so (R112)."""
     with opened_store(env, home) as store:
-        free = free_bytes(store)
+        free = read_pages(store).free_bytes
     if free >= _WORTH_IT:
         env.note(f"{size(free)} inside the store are free: hermes-sessions optimize returns them")
 

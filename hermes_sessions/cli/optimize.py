@@ -9,7 +9,15 @@ import typer
 
 from hermes_sessions.cli.changes import Consent, carry_out
 from hermes_sessions.cli.opened import opened_store
-from hermes_sessions.cli.optimizing import CHECKED, Work, copy, has_tokenizer, needs, optimize
+from hermes_sessions.cli.optimizing import (
+    CHECKED,
+    Work,
+    copy,
+    has_tokenizer,
+    index_data,
+    needs,
+    optimize,
+)
 from hermes_sessions.cli.options import DryRun, Json, Timeout, Yes
 from hermes_sessions.context import short_path
 from hermes_sessions.disk_space import temporary_directory
@@ -17,14 +25,11 @@ from hermes_sessions.errors import StoreDamaged, UsageProblem, UserError
 from hermes_sessions.last_run import is_unchanged, read_last_run
 from hermes_sessions.plans import Proposal, Sheet
 from hermes_sessions.render.timed import timed
-from hermes_sessions.store.compacting import (
-    last_vacuum,
-    read_space,
-    sizes_of,
-)
+from hermes_sessions.store.compacting import index_pages, last_vacuum, sizes_of
 from hermes_sessions.store.holders import describe, find_holders
 from hermes_sessions.store.index_tasks import Action, find_tasks, with_torn
 from hermes_sessions.store.page_check import damaged_tables, index_of, refuse_damage
+from hermes_sessions.store.pages import read_pages
 from hermes_sessions.store.writing import DEFAULT_TIMEOUT
 from hermes_sessions.text import size
 from hermes_sessions.times import DAY, ago
@@ -32,8 +37,8 @@ from hermes_sessions.times import DAY, ago
 if TYPE_CHECKING:
     from hermes_sessions.context import Env
     from hermes_sessions.home import Home
-    from hermes_sessions.store.compacting import Space
     from hermes_sessions.store.connect import Store
+    from hermes_sessions.store.pages import Pages
 
 FIELDS = (
     "command",
@@ -136,13 +141,10 @@ def run(env: Env, request: Request, consent: Consent) -> int:
             "dry_run": consent.dry_run,
             "store": str(work.home.store),
             "into": None if work.into is None else str(work.into),
-            "indexes": [
-                {"name": t.name, "state": t.state, "action": t.action, "why": t.why or None}
-                for t in work.tasks
-            ],
+            "indexes": index_data(work.tasks, work.tasks),
             "vacuum": work.vacuum,
             "reason": work.reason or None,
-            "free_before": work.space.free_bytes,
+            "free_before": work.pages.free_bytes,
             "size_before": work.sizes.store,
             "wal_before": work.sizes.wal,
             "size_after": work.sizes.store,
@@ -175,10 +177,11 @@ def _look(env: Env, home: Home, request: Request) -> Work:
     sizes = sizes_of(home.store)
     last_run = read_last_run(env.environ, home.store)
     with opened_store(env, home) as store:
-        space = read_space(store)
+        pages = read_pages(store)
+        of_indexes = index_pages(store)
         tasks = tuple(find_tasks(store, has_tokenizer=has_tokenizer(env, home)))
         times = (last_run and last_run.at, last_vacuum(store))
-        reason = _no_rewrite(env, request, space, times)
+        reason = _no_rewrite(env, request, pages, times)
         has_cure = any(task.is_cure for task in tasks)
         is_needed = has_cure or request.force or request.into is not None
         if not is_needed and last_run and is_unchanged(home.store, last_run):
@@ -198,7 +201,8 @@ def _look(env: Env, home: Home, request: Request) -> Work:
         home=home,
         tasks=tasks,
         torn=tuple(damaged),
-        space=space,
+        pages=pages,
+        index_pages=of_indexes,
         sizes=sizes,
         vacuum=not reason,
         reason=reason,
@@ -225,14 +229,14 @@ def _with_damage(store: Store, request: Request) -> str:
 
 
 def _no_rewrite(
-    env: Env, request: Request, space: Space, times: tuple[float | None, float | None]
+    env: Env, request: Request, pages: Pages, times: tuple[float | None, float | None]
 ) -> str:
     """Say why the file is not to be rewritten, or ""; ``times``: of the last rewrites."""
     if request.fts_only:
         return "--fts-only"
     if request.if_needed and not request.force:
-        if space.free_part < _WORTH_IT:
-            return f"{space.free_part:.0%} of the file is free, less than {_WORTH_IT:.0%}"
+        if pages.free_part < _WORTH_IT:
+            return f"{pages.free_part:.0%} of the file is free, less than {_WORTH_IT:.0%}"
         last = max((t for t in times if t is not None and t <= env.now), default=None)
         if last is not None and env.now - last < _OFTEN:
             return f"the file was rewritten {ago(last, env.now)}, less than 30 days"
@@ -241,9 +245,9 @@ def _no_rewrite(
 
 def _sheet(env: Env, work: Work) -> Sheet:
     """Return the plan: what, why, what it takes, and what is in the way."""
-    space, sizes = work.space, work.sizes
+    pages, sizes = work.pages, work.sizes
     wal = f" + {size(sizes.wal)} of log" if sizes.wal else ""
-    inside = f"{size(space.free_bytes)} of it free ({space.free_part:.0%})"
+    inside = f"{size(pages.free_bytes)} of it free ({pages.free_part:.0%})"
     facts = [("size", f"{size(sizes.store)}{wal}, {inside}")]
     for task in work.tasks:
         why = f": {task.why}" if task.why else ""

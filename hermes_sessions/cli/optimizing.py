@@ -44,9 +44,10 @@ if TYPE_CHECKING:
     from hermes_sessions.context import Env
     from hermes_sessions.home import Home
     from hermes_sessions.last_run import Run
-    from hermes_sessions.store.compacting import Sizes, Space
+    from hermes_sessions.store.compacting import Sizes
     from hermes_sessions.store.holders import Scan
     from hermes_sessions.store.index_tasks import Task
+    from hermes_sessions.store.pages import Pages
     from hermes_sessions.store.writing import Writer
 
 CHECKED: Final = 1.2e9
@@ -64,6 +65,7 @@ class Work(NamedTuple):
 
     Attributes:
         torn: tables of search indexes whose pages are damaged.
+        index_pages: about how many pages belong to search indexes.
         vacuum: the file is rewritten.
         reason: why not, or "".
         is_any: there is anything to do.
@@ -75,7 +77,8 @@ class Work(NamedTuple):
     home: Home
     tasks: tuple[Task, ...]
     torn: tuple[str, ...]
-    space: Space
+    pages: Pages
+    index_pages: int
     sizes: Sizes
     vacuum: bool
     reason: str
@@ -113,16 +116,30 @@ def needs(work: Work, temporary: Path) -> list[Need]:
     write-ahead log of all of it beside the store (sqlite.org/lang_vacuum.html). To merge an index
     takes as much again as it has, and that in the journal, too.
     """
-    space = work.space
-    indexes = 2 * space.indexes * space.page
+    pages = work.pages
+    indexes = 2 * work.index_pages * pages.size
     if any(task.is_cure for task in work.tasks):
-        indexes = max(indexes, space.used_bytes)
+        indexes = max(indexes, pages.used_bytes)
     if work.into is not None:
-        return [Need(work.into.parent, 2 * space.used_bytes), Need(temporary, space.used_bytes)]
+        return [Need(work.into.parent, 2 * pages.used_bytes), Need(temporary, pages.used_bytes)]
     beside = Path(os.path.realpath(work.home.store)).parent
     if not work.vacuum:
         return [Need(beside, indexes)]
-    return [Need(beside, max(space.pages * space.page, indexes)), Need(temporary, space.used_bytes)]
+    return [Need(beside, max(pages.total_bytes, indexes)), Need(temporary, pages.used_bytes)]
+
+
+def index_data(planned: Sequence[Task], now: Sequence[Task]) -> list[dict[str, object]]:
+    """Return what the indexes are like now, and what was to be done with each."""
+    actions = {task.name: task.action for task in planned}
+    return [
+        {
+            "name": task.name,
+            "state": task.state,
+            "action": actions.get(task.name, task.action),
+            "why": task.why or None,
+        }
+        for task in now
+    ]
 
 
 def optimize(env: Env, work: Work, timeout: float) -> Done:
@@ -178,7 +195,7 @@ def copy(env: Env, work: Work, timeout: float) -> Done:
         raise _cannot_write(target, error) from None
     made = directory / target.name
     try:
-        seconds = work.space.used_bytes / _REWRITTEN
+        seconds = work.pages.used_bytes / _REWRITTEN
         with opened_store(env, work.home) as store, timed(env, "copying", seconds):
             copy_into(store, made)
         made.chmod(0o600)
@@ -283,7 +300,7 @@ class _Steps:
         """Rewrite the file; return bytes in a second."""
         work = self._work
         _refuse_if_held(work._replace(scan=find_holders(work.home.store)))
-        amount = work.space.used_bytes
+        amount = work.pages.used_bytes
         speed = work.last_run.speed if work.last_run and work.last_run.speed > 0 else _REWRITTEN
         began = time.monotonic()
         with timed(self._env, "rewriting the file", amount / speed):
@@ -338,17 +355,8 @@ def _gain(before: int, after: int) -> str:
 def _data(
     work: Work, tasks: Sequence[Task], after: Sizes, began: float, failures: Sequence[str]
 ) -> dict[str, object]:
-    actions = {task.name: task.action for task in work.tasks}
     return {
-        "indexes": [
-            {
-                "name": task.name,
-                "state": task.state,
-                "action": actions.get(task.name, task.action),
-                "why": task.why or None,
-            }
-            for task in tasks
-        ],
+        "indexes": index_data(work.tasks, tasks),
         "size_after": after.store,
         "wal_after": after.wal,
         "reclaimed": work.sizes.total - after.total,

@@ -15,37 +15,6 @@ if TYPE_CHECKING:
     from hermes_sessions.store.writing import Writer
 
 
-class Space(NamedTuple):
-    """How big a store is inside.
-
-    Attributes:
-        page: bytes of a page.
-        pages: all of them.
-        free: those that nothing is on.
-        indexes: about how many belong to search indexes.
-    """
-
-    page: int
-    pages: int
-    free: int
-    indexes: int
-
-    @property
-    def free_bytes(self) -> int:
-        """Bytes that nothing is in."""
-        return self.free * self.page
-
-    @property
-    def used_bytes(self) -> int:
-        """Bytes that something is in: about the size after it was rewritten."""
-        return (self.pages - self.free) * self.page
-
-    @property
-    def free_part(self) -> float:
-        """From 0 to 1."""
-        return self.free / self.pages if self.pages else 0.0
-
-
 class Sizes(NamedTuple):
     """Bytes of a store and of its write-ahead log, as the file system has them."""
 
@@ -58,13 +27,9 @@ class Sizes(NamedTuple):
         return self.store + self.wal
 
 
-def read_space(store: Store) -> Space:
-    """Read how big a store is inside."""
-    page, pages, free = (
-        int(str(store.value(f"PRAGMA {name}")))
-        for name in ("page_size", "page_count", "freelist_count")
-    )
-    return Space(page, pages, free, sum(_pages_of(store, name) for name in (WORDS, TRIGRAMS)))
+def index_pages(store: Store) -> int:
+    """Return about how many pages belong to search indexes."""
+    return sum(_pages_of(store, name) for name in (WORDS, TRIGRAMS))
 
 
 def _pages_of(store: Store, index: str) -> int:

@@ -21,6 +21,7 @@ from hermes_sessions.store.diagnosis_findings import (
     Severity,
     some,
 )
+from hermes_sessions.store.pages import read_pages
 from hermes_sessions.text import plural, size
 
 if TYPE_CHECKING:
@@ -90,26 +91,11 @@ def check_pages(subject: Subject, step: Callable[[str], object]) -> Checked:
 
 def check_free_pages(subject: Subject) -> Checked:
     """Tell how much of the file holds nothing, if that is a lot."""
-    free = free_bytes(subject.store)
+    free = read_pages(subject.store).free_bytes
     if free <= _FREE_BYTES or free <= subject.size * _FREE_SHARE:
         return Checked()
     message = f"{size(free)} of {size(subject.size)} hold nothing any more"
     return Checked((Finding(Severity.INFO, "free-pages", message, OPTIMIZE),))
-
-
-def page_size(store: Store) -> int:
-    """Return bytes of a page."""
-    return int(str(store.value("PRAGMA page_size")))
-
-
-def page_count(store: Store) -> int:
-    """Return the number of pages."""
-    return int(str(store.value("PRAGMA page_count")))
-
-
-def free_bytes(store: Store) -> int:
-    """Return bytes of pages that hold nothing."""
-    return int(str(store.value("PRAGMA freelist_count"))) * page_size(store)
 
 
 def _tables(store: Store) -> list[str]:

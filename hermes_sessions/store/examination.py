@@ -25,16 +25,11 @@ from hermes_sessions.store.diagnosis_findings import (
     in_order,
 )
 from hermes_sessions.store.diagnosis_indexes import check_indexes
-from hermes_sessions.store.diagnosis_pages import (
-    check_free_pages,
-    check_pages,
-    free_bytes,
-    page_count,
-    page_size,
-)
+from hermes_sessions.store.diagnosis_pages import check_free_pages, check_pages
 from hermes_sessions.store.diagnosis_schema import check_schema
 from hermes_sessions.store.filesystem import file_system
 from hermes_sessions.store.holders import find_holders
+from hermes_sessions.store.pages import read_pages
 from hermes_sessions.store.writing import schema_version
 
 if TYPE_CHECKING:
@@ -168,11 +163,12 @@ class _Examination:
             self._skipped.append("what is in the store")
 
     def _look_inside(self, store: Store, file: FileFacts, *, must_be_brief: bool) -> None:
-        page, pages = page_size(store), page_count(store)
-        subject = Subject(self._scope, store, page * pages, schema_version(store), must_be_brief)
-        self._facts = self._facts._replace(free=free_bytes(store), schema=subject.schema)
+        pages = read_pages(store)
+        size, schema = pages.total_bytes, schema_version(store)
+        subject = Subject(self._scope, store, size, schema, must_be_brief)
+        self._facts = self._facts._replace(free=pages.free_bytes, schema=schema)
         if not file.wal_header:  # what is in a log makes the file longer only later
-            self._add("length", file_checks.check_length(self._scope.path, page * pages))
+            self._add("length", file_checks.check_length(self._scope.path, size))
         self._add("pages", check_pages(subject, lambda table: self._step(f"pages of {table}")))
         for check in _CHECKS:
             self._run(check, subject)

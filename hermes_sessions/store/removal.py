@@ -244,10 +244,3 @@ def count_messages_of(store: Store, session_ids: Sequence[str]) -> dict[str, tup
         {"ids": json.dumps(list(session_ids))},
     )
     return {str(row[0]): (int(str(row[1])), int(str(row[2]))) for row in rows}
-
-
-def free_bytes(store: Store) -> int:
-    """Return how much of the file is empty and comes back only when the file is compacted."""
-    return int(str(store.value("PRAGMA freelist_count"))) * int(
-        str(store.value("PRAGMA page_size"))
-    )

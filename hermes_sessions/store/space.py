@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from hermes_sessions.errors import StoreDamaged
 from hermes_sessions.side_files import WAL, side_file, size_of
 from hermes_sessions.store.dependents import quoted
+from hermes_sessions.store.pages import read_pages
 from hermes_sessions.store.passes import Pass
 
 if TYPE_CHECKING:
@@ -100,9 +101,8 @@ def load_space(store: Store, report: Callable[[float], object], *, exact: bool) 
         exact: ask ``dbstat``.
     """
     reading = Pass(store, lambda done: report(0.5 + done / 2 if exact else done))
-    page_size = _number(store, "PRAGMA page_size")
-    size = page_size * _number(store, "PRAGMA page_count")
-    free = page_size * _number(store, "PRAGMA freelist_count")
+    pages = read_pages(store)
+    size, free = pages.total_bytes, pages.free_bytes
     objects = _objects(store)
     damage = None
     if exact:
@@ -195,7 +195,3 @@ def _text_by_source(store: Store, reading: Pass) -> tuple[SourceText, ...]:
         sizes[key] = sizes.get(key, 0) + int(str(size or 0))
     found = [SourceText(source, size) for source, size in sizes.items()]
     return tuple(sorted(found, key=lambda each: (-each.size, each.source or "")))
-
-
-def _number(store: Store, sql: str) -> int:
-    return int(str(store.value(sql) or 0))

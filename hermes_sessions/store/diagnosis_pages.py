@@ -1,9 +1,4 @@
-"""The pages of a store: all of them, or in a big one those that cost little and a sample.
-
-Tables are checked one by one and the virtual ones never: what a check of a whole store says of the
-search indexes depends on the SQLite that asks. Since 3.44 or so it calls an index malformed that
-another SQLite has built and that answers as it should (store facts §0, trap 8).
-"""
+"""The pages of a store: all of them, or in a big one those that cost little and a sample."""
 
 from __future__ import annotations
 
@@ -21,7 +16,13 @@ from hermes_sessions.store.diagnosis_findings import (
     Severity,
     some,
 )
-from hermes_sessions.store.pages import read_pages
+from hermes_sessions.store.pages import (
+    SCHEMA,
+    complaints,
+    is_of_value,
+    read_pages,
+    tables_with_pages,
+)
 from hermes_sessions.text import plural, size
 
 if TYPE_CHECKING:
@@ -39,15 +40,9 @@ _SAMPLE: Final = 500
 _SEARCH: Final = ("messages_fts", "fts_")
 """How the names of tables begin that belong to a search index, or to one that is taken away."""
 
-_SCHEMA: Final = "sqlite_master"
 _SCHEMA_PLACE: Final = "the schema or free ones"
 _FREE_SHARE, _FREE_BYTES = 0.25, 10_000_000
 """Free pages that are worth a word: more than either."""
-
-_ODD_VALUE: Final = re.compile(
-    r"(?:NULL|NUMERIC|TEXT|BLOB|INT|INTEGER|REAL|non-[A-Z]+) value in |CHECK constraint failed"
-)
-"""What newer ones say of values, not of pages."""
 
 
 def check_pages(subject: Subject, step: Callable[[str], object]) -> Checked:
@@ -61,7 +56,7 @@ def check_pages(subject: Subject, step: Callable[[str], object]) -> Checked:
     problems: dict[str, list[str]] = {}
     skipped: list[str] = []
     sampled = 0
-    for table in _tables(store):
+    for table in tables_with_pages(store):
         if subject.is_sampled and table.startswith(_SEARCH):
             continue  # words of it are asked for, which tells more than a few of its pages
         step(table)
@@ -69,7 +64,7 @@ def check_pages(subject: Subject, step: Callable[[str], object]) -> Checked:
             if subject.is_sampled and _highest_row(store, table) > _BIG_TABLE:
                 sampled += _read_sample(store, table)
             else:
-                problems[table] = _complaints(store, table, full=subject.scope.full)
+                problems[table] = complaints(store, table, full=subject.scope.full)
         except StoreBusy:
             raise
         except StoreDamaged as error:
@@ -98,17 +93,6 @@ def check_free_pages(subject: Subject) -> Checked:
     return Checked((Finding(Severity.INFO, "free-pages", message, OPTIMIZE),))
 
 
-def _tables(store: Store) -> list[str]:
-    """Return the tables with pages of their own, that of the schema first.
-
-    Together with it, SQLite checks the list of free pages.
-    """
-    rows = store.rows(
-        "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 ORDER BY rootpage"
-    )
-    return [_SCHEMA, *(str(row[0]) for row in rows)]
-
-
 def _highest_row(store: Store, table: str) -> int:
     """Return the highest row id, which is no less than the number of rows; 0 if it has no ids."""
     if not _has_row_ids(store, table):
@@ -121,13 +105,6 @@ def _has_row_ids(store: Store, table: str) -> bool:
         "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = :name", {"name": table}
     )
     return not re.search(r"\)[^)]*\bWITHOUT\s+ROWID\b[^)]*$", str(sql), re.IGNORECASE)
-
-
-def _complaints(store: Store, table: str, *, full: bool) -> list[str]:
-    pragma = "integrity_check" if full else "quick_check"
-    rows = store.rows(f"PRAGMA {pragma}({quoted(table)})")
-    lines = [line for row in rows for line in str(row[0]).splitlines()]
-    return [line for line in lines if line != "ok" and not line.startswith("*** in database")]
 
 
 def _read_sample(store: Store, table: str) -> int:
@@ -186,9 +163,9 @@ def _touch(store: Store, table: str, index: str, condition: str) -> None:
 
 def _findings(subject: Subject, problems: dict[str, list[str]]) -> tuple[Finding, ...]:
     """Tell apart what is wrong with pages, what with those of an index, and odd values."""
-    odd = [line for lines in problems.values() for line in lines if _ODD_VALUE.match(line)]
+    odd = [line for lines in problems.values() for line in lines if is_of_value(line)]
     broken = {
-        table: [line for line in lines if not _ODD_VALUE.match(line)]
+        table: [line for line in lines if not is_of_value(line)]
         for table, lines in problems.items()
     }
     own = [table for table, lines in broken.items() if lines and not table.startswith(_SEARCH)]
@@ -207,7 +184,7 @@ def _findings(subject: Subject, problems: dict[str, list[str]]) -> tuple[Finding
 
 
 def _damage(subject: Subject, tables: Sequence[str], lines: Iterable[str]) -> Finding:
-    places = ", ".join(_SCHEMA_PLACE if t == _SCHEMA else f"“{t}”" for t in tables)
+    places = ", ".join(_SCHEMA_PLACE if t == SCHEMA else f"“{t}”" for t in tables)
     return Finding(
         Severity.DAMAGE,
         "pages",

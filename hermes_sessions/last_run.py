@@ -12,6 +12,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from hermes_sessions.own_files import state_directory
+from hermes_sessions.private_files import write_private
 from hermes_sessions.side_files import WAL, side_file, size_of
 
 if TYPE_CHECKING:
@@ -63,11 +64,7 @@ def note_run(environ: Mapping[str, str], store: Path, now: float, speed: float) 
         run = Run(now, stat.st_size, stat.st_mtime_ns, speed)
         text = json.dumps({"store": str(store), **run._asdict()}) + "\n"
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        new = path.with_suffix(".new")
-        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogateescape") as file:
-            file.write(text)
-        new.replace(path)
+        write_private(path, text)
     except OSError as error:
         return f"could not note this run in {path}: {error.strerror or error}"
     return None

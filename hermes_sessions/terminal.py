@@ -12,8 +12,6 @@ import contextlib
 import json
 import os
 import re
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 
 from hermes_sessions.processes import parent_of, process_started_at, session_leader
@@ -21,6 +19,7 @@ from hermes_sessions.times import DAY, ago, sane_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
 PANE_VARIABLES: Final = (
     "ZELLIJ_PANE_ID",
@@ -140,18 +139,13 @@ def write_note(home: Path, terminal: Terminal, session_id: str, cwd: str, now: f
     text = json.dumps(payload, separators=(",", ":"))
     if not terminal.file_names:
         return
+    from hermes_sessions.private_files import write_private
+
     directory = home / "terminal-sessions"
     with contextlib.suppress(OSError):
         directory.mkdir(parents=True, exist_ok=True)
         for name in terminal.file_names:
-            descriptor, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=directory)
-            try:
-                with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                    file.write(text)
-                Path(temporary).replace(directory / name)
-            except OSError:
-                Path(temporary).unlink(missing_ok=True)
-                raise
+            write_private(directory / name, text)
 
 
 def _objection(

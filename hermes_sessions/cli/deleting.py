@@ -193,7 +193,7 @@ def delete(
         with Progress(env, "deleting") as progress:
             for one in _remove(env, home, doomed, means, trash, by, expected):
                 results.append(one)
-                progress.update(len(results) / len(doomed.units), tuple)
+                progress.update(len(results) / len(doomed.units))
     except (UserError, KeyboardInterrupt) as failure:
         error = failure
     removed = [one.unit for one in results if one.reason is None]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import shutil
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -324,12 +323,13 @@ def _staging(directory: Path) -> Iterator[Path]:
         UserError: the directory cannot be written.
     """
     try:
-        with made_directory(directory):
-            staging = Path(tempfile.mkdtemp(prefix=".export-", dir=directory))
-            try:
-                yield staging
-            finally:
-                shutil.rmtree(staging, ignore_errors=True)
+        with (
+            made_directory(directory),
+            tempfile.TemporaryDirectory(
+                prefix=".export-", dir=directory, ignore_cleanup_errors=True
+            ) as staging,
+        ):
+            yield Path(staging)
     except OSError as error:
         raise UserError(f"cannot write into {directory}: {error.strerror or error}") from error
 

@@ -190,29 +190,24 @@ def copy(env: Env, work: Work, timeout: float) -> Done:
         check_room(needs(work, temporary_directory(env.environ)))
     began = time.monotonic()
     try:
-        directory = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))  # 0700
+        with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as private:
+            made = Path(private, target.name)
+            seconds = work.pages.used_bytes / _REWRITTEN
+            with opened_store(env, work.home) as store, timed(env, "copying", seconds):
+                copy_into(store, made)
+            made.chmod(0o600)
+            home = work.home._replace(store=made)
+            with writing(env, home, timeout) as writer:
+                steps = _Steps(env, writer, work._replace(home=home), timeout)
+                lines, failures = steps.indexes()
+                steps.rewrite()
+            with made.open("rb") as file:
+                os.fsync(file.fileno())
+            made.replace(target)
     except OSError as error:
-        raise _cannot_write(target, error) from None
-    made = directory / target.name
-    try:
-        seconds = work.pages.used_bytes / _REWRITTEN
-        with opened_store(env, work.home) as store, timed(env, "copying", seconds):
-            copy_into(store, made)
-        made.chmod(0o600)
-        home = work.home._replace(store=made)
-        with writing(env, home, timeout) as writer:
-            steps = _Steps(env, writer, work._replace(home=home), timeout)
-            lines, failures = steps.indexes()
-            steps.rewrite()
-        with made.open("rb") as file:
-            os.fsync(file.fileno())
-        made.replace(target)
-    except OSError as error:
-        raise _cannot_write(target, error) from None
-    finally:
-        for left in directory.iterdir():
-            left.unlink()
-        directory.rmdir()
+        raise UserError(
+            f"cannot write {target}: {error.strerror}", hint="the store was only read"
+        ) from None
     after = sizes_of(target)
     lines.append(f"copied {size(work.sizes.total)} to {target}: {size(after.store)}")
     return Done(tuple(lines), _data(work, steps.tasks, after, began, failures), tuple(failures))
@@ -310,7 +305,7 @@ class _Steps:
     def _show(self, what: str, steps: Generator[float]) -> None:
         with Progress(self._env, what) as bar, closing(steps):
             for done in steps:
-                bar.update(done, tuple)
+                bar.update(done)
 
 
 def _refuse_if_held(work: Work) -> None:
@@ -337,10 +332,6 @@ def _check_target(work: Work, target: Path) -> None:
         beside = side_file(target, end)
         if beside.exists():  # SQLite would take it for a part of the new file
             raise Refused(f"{beside} is there: {target} is in use", hint="choose another name")
-
-
-def _cannot_write(target: Path, error: OSError) -> UserError:
-    return UserError(f"cannot write {target}: {error.strerror}", hint="the store was only read")
 
 
 def _gain(before: int, after: int) -> str:

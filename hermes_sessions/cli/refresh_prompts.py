@@ -147,7 +147,7 @@ def _clear(env: Env, home: Home, prompts: Sequence[Prompt], timeout: float) -> D
     ids = [prompt.session_id for prompt in prompts]
     with writing(env, home, timeout) as writer, Progress(env, "clearing prompts") as bar:
         for done in clear_prompts(writer, ids):
-            bar.update(done / len(ids), tuple)
+            bar.update(done / len(ids))
     return Done((_result(len(ids)),), {"refreshed": ids})
 
 
@@ -164,7 +164,7 @@ def _ask(env: Env, home: Home, program: str, prompts: Sequence[Prompt], *, is_al
                 refreshed += ids if session_id is None else [session_id]
             else:
                 failures.append(failure)
-            bar.update((number + 1) / len(ids), tuple)
+            bar.update((number + 1) / len(ids))
     lines = (_result(len(refreshed)),) if refreshed else ()
     return Done(lines, {"refreshed": refreshed, "failures": failures}, tuple(failures))
 

@@ -166,7 +166,7 @@ def _load(env: Env, home: Home, request: Request) -> Found:
     with opened_store(env, home) as store, Progress(env, "reading") as progress:
 
         def report(done: float) -> None:
-            progress.update(done, tuple)
+            progress.update(done)
 
         basis = load_basis(store, request.wanted)
         found = Found(load_stats(store, basis))

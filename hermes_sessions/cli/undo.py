@@ -153,7 +153,7 @@ def _bring_back(env: Env, home: Home, plan: Plan, timeout: float) -> Done:
             check_tokenizer(writer.store)
             for one in restore(writer, plan.entry, list(plan.wanted)):
                 results.append(one)
-                progress.update(len(results) / len(plan.wanted), tuple)
+                progress.update(len(results) / len(plan.wanted))
     except (UserError, KeyboardInterrupt) as failure:
         error = failure
     back = [one.trashed for one in results if one.reason is None]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _AT_ONCE: Final = 200
 """Messages of one query: so many are in memory at once."""
 
-_DERIVED: Final = frozenset({"display_identity", "display_order"})
+DERIVED: Final = frozenset({"display_identity", "display_order"})
 """Columns by which the store groups copies of a message; it makes them anew."""
 
 PROMPT_COLUMNS: Final = ("system_prompt_hash", "tool_names")
@@ -49,7 +49,7 @@ class StoredRows:
     def __init__(self, store: Store) -> None:
         """Ask for the columns."""
         self._store = store
-        self.columns = tuple(c for c in table_columns(store, "messages") if c not in _DERIVED)
+        self.columns = tuple(c for c in table_columns(store, "messages") if c not in DERIVED)
         self._key = self.columns.index("id")
         self._messages = f"""
             SELECT {", ".join(map(quoted, self.columns))} FROM messages

@@ -13,6 +13,7 @@ from hermes_sessions.content import JSON_PREFIX
 from hermes_sessions.importing.records import read_record
 from hermes_sessions.store.dependents import quoted
 from hermes_sessions.store.naming import free_title, owners
+from hermes_sessions.store.stored_rows import DERIVED
 from hermes_sessions.times import sane_time
 
 if TYPE_CHECKING:
@@ -185,7 +186,7 @@ def _insert_messages(writer: Writer, session_id: str, messages: list[dict[str, A
         values = {
             name: _content(value) if name == "content" else _cell(value)
             for name, value in message.items()
-            if name in columns and name not in {"display_order", "display_identity"}
+            if name in columns and name not in DERIVED
         }
         values["session_id"] = session_id
         if message.get("timestamp") is None:
